@@ -40,23 +40,23 @@ def _beside_its_payload(core: AnalyticsCore, orders: DatasetHandle, name: str, q
     query = question(orders)
     payload = query.payload()
 
-    def asked(force: bool) -> Any:
+    def answers(force: bool) -> Any:
         return [core.charts.data(payload, force=force).raise_for_error() for _ in range(AT_ONCE)]
 
     def built_anew() -> Any:
         return [question(orders).run(force=True) for _ in range(AT_ONCE)]
 
-    def kept() -> Any:
+    def cached() -> Any:
         return [query.run() for _ in range(AT_ONCE)]
 
     yield Ratio(
         name=f"{name} question in one line, built anew: over its payload's time",
-        value=paired_ratio(lambda: built_anew, lambda: asked(True), rounds=15, by="cpu_s"),
+        value=paired_ratio(lambda: built_anew, lambda: answers(True), rounds=15, by="cpu_s"),
         goal=MOST_OVERHEAD,
     )
     yield Ratio(
         name=f"{name} question in one line, kept, from the cache: the same",
-        value=paired_ratio(lambda: kept, lambda: asked(False), rounds=31, by="cpu_s"),
+        value=paired_ratio(lambda: cached, lambda: answers(False), rounds=31, by="cpu_s"),
         goal=MOST_OVERHEAD,
     )
     started = perf_counter()

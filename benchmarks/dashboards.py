@@ -46,13 +46,13 @@ def _beside_its_charts(core: AnalyticsCore, dashboard: int, charts: list[int]) -
 
     yield Ratio(
         name=f"dashboard of {CHARTS} charts, one at a time: over its charts' own time",
-        value=paired_ratio(lambda: _asked(core, dashboard, 1), one_by_one, rounds=5),
+        value=paired_ratio(lambda: _requested(core, dashboard, 1), one_by_one, rounds=5),
         goal=MOST_OVERHEAD,
     )
 
 
 def _several_at_a_time(core: AnalyticsCore, dashboard: int, *, note: str) -> Ratio:
-    several, one = (_asked(core, dashboard, parallel) for parallel in (AT_A_TIME, 1))
+    several, one = (_requested(core, dashboard, parallel) for parallel in (AT_A_TIME, 1))
     return Ratio(
         name=f"dashboard of {CHARTS} charts, PostgreSQL: one at a time over {AT_A_TIME}",
         value=1 / paired_ratio(lambda: several, one, rounds=5),
@@ -62,7 +62,7 @@ def _several_at_a_time(core: AnalyticsCore, dashboard: int, *, note: str) -> Rat
     )
 
 
-def _asked(core: AnalyticsCore, dashboard: int, parallel: int) -> Callable[[], Any]:
+def _requested(core: AnalyticsCore, dashboard: int, parallel: int) -> Callable[[], Any]:
     return lambda: core.dashboards.data(dashboard, parallel=parallel, force=True).raise_for_error()
 
 

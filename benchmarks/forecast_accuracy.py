@@ -134,8 +134,8 @@ def table(scores: list[Score]) -> str:
 
 
 def _line(name: str, cells: list[object] | tuple[object, ...]) -> str:
-    shown = (f"{cell:10.3f}" if isinstance(cell, float) else f"{cell:>10}" for cell in cells)
-    return f"{name:28}{''.join(shown)}"
+    texts = (f"{cell:10.3f}" if isinstance(cell, float) else f"{cell:>10}" for cell in cells)
+    return f"{name:28}{''.join(texts)}"
 
 
 def owa_by_group(scores: list[Score]) -> dict[str, float]:

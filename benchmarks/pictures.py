@@ -73,7 +73,7 @@ def compare() -> Iterator[Ratio]:
 def _beside_vl_convert(core: AnalyticsCore, chart: int, kind: str, format: str) -> Ratio:
     import vl_convert
 
-    told = json.dumps(core.charts.picture(chart, format=format).specification)
+    spec = json.dumps(core.charts.picture(chart, format=format).specification)
     convert = vl_convert.vegalite_to_svg if format == "svg" else vl_convert.vegalite_to_png
 
     def drawn() -> Any:
@@ -81,7 +81,7 @@ def _beside_vl_convert(core: AnalyticsCore, chart: int, kind: str, format: str) 
 
     return Ratio(
         name=f"picture of a {kind} as {format.upper()}, its answer kept: over vl-convert",
-        value=paired_ratio(lambda: drawn, lambda: convert(told, vl_version="5.21", allowed_base_urls=[]), rounds=15),
+        value=paired_ratio(lambda: drawn, lambda: convert(spec, vl_version="5.21", allowed_base_urls=[]), rounds=15),
         goal=MOST_OF_A_PICTURE,
     )
 

@@ -105,8 +105,8 @@ def _ratio(
         raise AssertionError(f"{engine}: {case.name}: {found} rows")
     typical = statistics.median(a / b for a, b in zip(times["ours"][1:], times["expert"][1:], strict=True))
     best = {who: min(all_[1:]) for who, all_ in times.items()}
-    shown = f"{best['ours'] * 1000:.1f} ms against {best['expert'] * 1000:.1f} ms"
-    note = f"{shown}, {rows:,} rows; median of {len(times['ours']) - 1} turns {typical:.2f}"
+    label = f"{best['ours'] * 1000:.1f} ms against {best['expert'] * 1000:.1f} ms"
+    note = f"{label}, {rows:,} rows; median of {len(times['ours']) - 1} turns {typical:.2f}"
     return Ratio(name=f"{engine}: {case.name}", value=best["ours"] / best["expert"], goal=GOAL, note=note)
 
 

@@ -40,7 +40,7 @@ def main(wheel: str) -> int:
         database = {"database_name": "here", "orm_uri": f"duckdb:///{folder}/examples.duckdb", "uuid": str(uuid4())}
         for core in (here, there):
             core.databases.create(database)
-        failed = _loaded_and_asked(here, examples) + _brought_along(here, there)
+        failed = _loaded_and_requested(here, examples) + _brought_along(here, there)
         for host in made:
             host.close()
         return 1 if failed else 0
@@ -61,14 +61,14 @@ def _ids(records: Charts | Dashboards) -> list[int]:
     return [item.id for item in records.list(page_size=1_000)]
 
 
-def _loaded_and_asked(core: AnalyticsCore, examples: Path) -> int:
+def _loaded_and_requested(core: AnalyticsCore, examples: Path) -> int:
     report = core.load_bundle(examples, databases={"examples": 1})
     again = core.load_bundle(examples, databases={"examples": 1})
     print(f"{report}; fidelity of charts: {dict(Counter(record.fidelity for record in report.of('chart')))}")
     failed = sum(
         chart.error is not None
         for record in report.of("dashboard")
-        for chart in _told(core, record.name, record.id or 0)
+        for chart in _reported(core, record.name, record.id or 0)
     )
     alone = [record for record in report.of("chart") if _fails(core, record.name, record.id or 0)]
     is_same = [record.id for record in again.records] == [record.id for record in report.records]
@@ -77,7 +77,7 @@ def _loaded_and_asked(core: AnalyticsCore, examples: Path) -> int:
     return 1 if alone or failed or not is_same or not report.of("chart") else 0
 
 
-def _told(core: AnalyticsCore, name: str, dashboard_id: int) -> Iterator[DashboardChart]:
+def _reported(core: AnalyticsCore, name: str, dashboard_id: int) -> Iterator[DashboardChart]:
     data = core.dashboards.data(dashboard_id)
     print(f"{name:30} {len(data):3} charts, {len(data.filters)} filters")
     for chart in data:

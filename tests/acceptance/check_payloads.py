@@ -73,11 +73,11 @@ def _problems_of_wrong_forms(forms: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _reasons() -> Mapping[str, str]:
     lines = (line.strip() for line in _DIFFERENCES.read_text(encoding="utf-8").splitlines())
-    told = [line.partition(": ") for line in lines if line and not line.startswith("#")]
-    for pattern, _, reason in told:
+    entries = [line.partition(": ") for line in lines if line and not line.startswith("#")]
+    for pattern, _, reason in entries:
         if pattern.startswith("queries") or fnmatchcase("queries.0.columns", pattern) or not reason:
             raise SystemExit(f"payload_differences.txt: {pattern} needs a reason, and may be no field of queries")
-    return {pattern: reason for pattern, _, reason in told}
+    return {pattern: reason for pattern, _, reason in entries}
 
 
 def _differences(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:

@@ -37,7 +37,9 @@ def main() -> int:
     contract = read_contract(Path(sys.argv[1]), ours)
     excuses = Excuses()
     shapes, rules = len(contract.shapes), sum(len(shape.rules) for shape in contract.shapes.values())
-    print(f"the contract: {shapes} shapes with {rules} fields, {len(contract.not_shown)} shapes named and not shown")
+    print(
+        f"the contract: {shapes} shapes with {rules} fields, {len(contract.not_displayed)} shapes named and not shown"
+    )
     differences = [
         *_report("the transcription says what the contract says", _compare(ours, contract), excuses),
         *_report("the models do what the contract says", _behaviour(ours, contract), excuses),
@@ -60,8 +62,8 @@ def _report(question: str, found: Iterator[Outcome], excuses: Excuses) -> list[s
 
 # ------------------------------------------------------------------------------------------- the transcription itself
 def _compare(ours: Mapping[str, Shape], contract: ContractFile) -> Iterator[Outcome]:
-    yield "the names of shapes", _other_names(set(ours), {*contract.shapes, *contract.not_shown})
-    yield "the names of models", _other_names(set(SHAPES), {*contract.shapes, *contract.not_shown})
+    yield "the names of shapes", _other_names(set(ours), {*contract.shapes, *contract.not_displayed})
+    yield "the names of models", _other_names(set(SHAPES), {*contract.shapes, *contract.not_displayed})
     for name, shape in contract.shapes.items():
         if name not in ours:
             continue
@@ -86,7 +88,7 @@ def _compare_rules(mine: Rule, theirs: Rule, contract: ContractFile) -> Iterator
 def _same_type(mine: Type, theirs: Type, contract: ContractFile) -> bool:
     if mine == theirs or (theirs.open and theirs.kind == "any"):
         return True
-    if mine.kind == "shape" and mine.shape in contract.not_shown:
+    if mine.kind == "shape" and mine.shape in contract.not_displayed:
         return theirs.kind == "obj"
     if mine.kind != theirs.kind or len(mine.of) != len(theirs.of):
         return False
@@ -110,7 +112,7 @@ def _behaviour(ours: Mapping[str, Shape], contract: ContractFile) -> Iterator[Ou
     for name in contract.shapes:
         if name in SHAPES:
             yield from outcomes(shapes[name], SHAPES[name], shapes)
-    for name in sorted(contract.not_shown & set(ours)):
+    for name in sorted(contract.not_displayed & set(ours)):
         yield from outcomes(ours[name], SHAPES[name], shapes)
     for (name, field), value in contract.samples.items():
         payload = completed({**minimal(shapes[name], shapes), field: value}, shapes[name], shapes)
@@ -124,7 +126,7 @@ def _filled(shape: Shape, ours: Mapping[str, Shape], contract: ContractFile) -> 
     rules = {
         name: replace(
             rule,
-            type=mine[name].type if name in mine and _holds(mine[name].type, contract.not_shown) else rule.type,
+            type=mine[name].type if name in mine and _holds(mine[name].type, contract.not_displayed) else rule.type,
             secret=rule.secret or (name in mine and mine[name].secret),
         )
         for name, rule in shape.rules.items()
@@ -140,7 +142,7 @@ def _schemas(ours: Mapping[str, Shape], contract: ContractFile) -> Iterator[Outc
     for name, shape in contract.shapes.items():
         if name in SHAPES:
             yield from schema_outcomes(shape, SHAPES[name])
-    for name in sorted(contract.not_shown & set(ours)):
+    for name in sorted(contract.not_displayed & set(ours)):
         yield from schema_outcomes(ours[name], SHAPES[name])
 
 

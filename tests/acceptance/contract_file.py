@@ -20,7 +20,7 @@ class ContractFile:
     """The shapes of the contract, the names it does not show, and sample values by field."""
 
     shapes: Mapping[str, Shape]
-    not_shown: frozenset[str]
+    not_displayed: frozenset[str]
     samples: Mapping[tuple[str, str], Any]
 
 
@@ -36,7 +36,7 @@ def read_contract(path: Path, ours: Mapping[str, Shape]) -> ContractFile:
             kind = "answer" if answers else "strict"
         shapes[name] = Shape(name=name, kind=kind, rules=rules)
         samples |= {(name, field): facts["sample"] for field, facts in given["fields"].items() if "sample" in facts}
-    return ContractFile(shapes=shapes, not_shown=frozenset(content["not_shown"]), samples=samples)
+    return ContractFile(shapes=shapes, not_displayed=frozenset(content["not_displayed"]), samples=samples)
 
 
 def _rule(shape: str, name: str, facts: Mapping[str, Any]) -> Rule:

@@ -61,9 +61,17 @@ def _out_of_the_collector() -> Iterator[None]:
         gc.enable()
 
 
+@cache
+def files_of_tests() -> tuple[SourceFile, ...]:
+    """Every module of the tests and the benchmarks, as `source_files` has those of the library."""
+    with _out_of_the_collector():
+        return tuple(_read(path) for part in ("tests", "benchmarks") for path in sorted((PROJECT / part).rglob("*.py")))
+
+
 def _read(path: Path) -> SourceFile:
     text = path.read_text(encoding="utf-8")
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    above = PACKAGE.parent if path.is_relative_to(PACKAGE) else PROJECT
+    parts = path.relative_to(above).with_suffix("").parts
     return SourceFile(
         module=".".join(parts[:-1] if parts[-1] == "__init__" else parts),
         path=path.relative_to(PROJECT).as_posix(),

@@ -70,8 +70,8 @@ def test_every_dependency_that_the_package_brings_has_a_lower_bound() -> None:
 
 def test_the_page_for_hosts_tells_the_bounds_of_every_dependency() -> None:
     page = (PROJECT / "docs" / "how-to" / "depend-on-it.md").read_text(encoding="utf-8")
-    told = dict(re.findall(r"^\| `([a-z0-9-]+)` \| `(>=[^`]+)` \|", page, re.MULTILINE))
+    page_bounds = dict(re.findall(r"^\| `([a-z0-9-]+)` \| `(>=[^`]+)` \|", page, re.MULTILINE))
     brought = {item.name: str(item.specifier) for item in map(Requirement, METADATA["dependencies"])}
-    assert {name: set(bounds.split(",")) for name, bounds in told.items()} == {
+    assert {name: set(bounds.split(",")) for name, bounds in page_bounds.items()} == {
         name: set(bounds.split(",")) for name, bounds in brought.items()
     }

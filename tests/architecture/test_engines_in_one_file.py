@@ -80,9 +80,9 @@ def _is_inside(module: str, place: str) -> bool:
 
 def _words(file: SourceFile) -> Iterator[tuple[int, str]]:
     """Yield the names and texts of the code, without docstrings."""
-    told = {id(node.value) for node in file.nodes if isinstance(node, ast.Expr)}
+    docstrings = {id(node.value) for node in file.nodes if isinstance(node, ast.Expr)}
     for node in file.nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield node.lineno, node.value
         for word in _names(node):
             yield getattr(node, "lineno", 0), word

@@ -189,7 +189,7 @@ def test_a_class_of_a_host_has_the_code_of_its_base_or_one_of_its_own_and_keeps_
 
 def test_an_error_that_an_older_version_wrote_has_the_code_of_its_class() -> None:
     written = error_to_json(errors.StoreUnavailableError("gone"))
-    old = {name: held for name, held in written["facts"].items() if name not in ("code", "retryable")}
+    old = {name: fact for name, fact in written["facts"].items() if name not in ("code", "retryable")}
     read = error_from_json({**written, "facts": old})
     assert (read.code, read.retryable) == ("STORE_UNAVAILABLE_ERROR", True)
 
@@ -227,8 +227,8 @@ def test_the_page_has_a_row_for_each_type_of_the_contract() -> None:
 
 
 def test_the_types_that_the_page_says_are_raised_are_raised_and_no_others() -> None:
-    told = {kind for kind, (reason, _, _) in rows_of_types().items() if not reason.startswith(NOT_RAISED)}
-    assert told == raised_types() & set(CONTRACT)
+    kinds = {kind for kind, (reason, _, _) in rows_of_types().items() if not reason.startswith(NOT_RAISED)}
+    assert kinds == raised_types() & set(CONTRACT)
 
 
 @for_each("kind", CONTRACT)

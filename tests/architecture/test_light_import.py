@@ -79,7 +79,7 @@ LATER = (
     *("_engine.execution.sessions.loaders", "_engine.execution.sessions.loading", "_engine.execution.table_loader"),
     *("_engine.files.reading", "_engine.forecast", "_engine.frames.operations", "_engine.frames.registry"),
     *("_engine.gate.guard", "_engine.gate.row_security", "_engine.gate.tables", "_engine.gate.uploads"),
-    *("_engine.oauth.flow", "_engine.oauth.state", "_engine.oauth.tokens"),
+    *("_engine.oauth.flow", "_engine.oauth.state", "_engine.oauth.token_renewal"),
     *("_engine.querying", "_engine.rights.guest_tokens"),
     *("models.embedded", "models.log", "models.people", "models.postprocessing", "models.query", "models.report"),
     *("models.table", "models.upload"),

@@ -180,9 +180,9 @@ def test_the_page_of_the_architecture_tells_every_layer_from_top_to_bottom_and_n
     (layers,) = (c["layers"] for c in contracts if c.get("containers") == ["analytics_core"])
     order = {name: place for place, layer in enumerate(layers) for name in re.findall(r"\w+", layer)}
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", page, re.MULTILINE)
-    told = [name for row in rows for name in re.findall(r"\w+", row)]
-    assert sorted(told) == sorted(set(order) - FUTURE_LAYERS)
-    assert [order[name] for name in told] == sorted(order[name] for name in told)
+    layer_names = [name for row in rows for name in re.findall(r"\w+", row)]
+    assert sorted(layer_names) == sorted(set(order) - FUTURE_LAYERS)
+    assert [order[name] for name in layer_names] == sorted(order[name] for name in layer_names)
     drawn = set(re.findall(r"^([A-Z][a-z]+[A-Z]\w+)|^ \|  ([A-Z]\w+)\.", page, re.MULTILINE))
     classes = {node.name for file in source_files() for node in file.tree.body if isinstance(node, ast.ClassDef)}
     assert len(drawn) > 5

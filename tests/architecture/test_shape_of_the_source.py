@@ -247,7 +247,7 @@ def test_every_maker_and_every_road_to_a_database_is_used_where_it_may_be() -> N
 def _may_be_called_in(called: ast.expr) -> str | None:
     """Return the module that alone may make this call; None: any may."""
     if isinstance(called, ast.Attribute):
-        held = called.value
-        name = held.attr if isinstance(held, ast.Attribute) else getattr(held, "id", "")
+        owner = called.value
+        name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
         return ROADS_TO_DATABASES.get(called.attr) if name.endswith("connector") else MAKERS.get(called.attr)
     return MAKERS.get(called.id) if isinstance(called, ast.Name) else None

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from functools import cache
 
-from tests.architecture.source import PROJECT, source_files
+from tests.architecture.source import PROJECT, SourceFile, files_of_tests, source_files
 
 GLOSSARY = (PROJECT / "docs" / "explanation" / "glossary.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| ([^|`]+?) \| ([^|]+?) \| (?:`(\w+)` )?\|$", GLOSSARY, re.MULTILINE)
@@ -68,3 +68,37 @@ def test_no_class_is_called_by_a_bare_participle() -> None:
 def test_the_words_that_the_glossary_replaces_are_gone() -> None:
     gone = re.compile(r"Elsewhere|(?<!\w)_?(Asked|Kept|Held|Refused)(?=[A-Z]\w*)")
     assert [name for name in class_names() if gone.search(name)] == []
+
+
+VAGUE = re.compile(
+    r"(?:^|_)(?:told|held|shown|asked|kept|whole|somebody|nobody)(?:_|$)|(?:Told|Held|Shown|Asked|Kept|Whole|Somebody|Nobody)(?![a-z])"
+)
+"""Words of names that say what became of a value, or how much of it there is, and not what it is."""
+LEFT = re.compile(r"(?:^|_)left_(?!join)|_left$")
+"""`left` alone is a side, beside `right`; what remains is called so."""
+PUBLIC = frozenset({"left_out"})
+"""Fields of reports that hosts read."""
+
+
+def named_in(file: SourceFile) -> set[str]:
+    """Variables, parameters, attributes, functions and classes of a file; not its tests, whose names are sentences."""
+    names = set()
+    for node in file.nodes:
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.add(node.id if isinstance(node, ast.Name) else node.attr)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+    return {name for name in names if not name.startswith("test_")}
+
+
+def test_names_say_what_a_value_is() -> None:
+    files = (*source_files(), *files_of_tests())
+    vague = [
+        f"{file.path}: {name}"
+        for file in files
+        for name in sorted(named_in(file) - PUBLIC)
+        if VAGUE.search(name) or (LEFT.search(name) and name.replace("left", "right") not in named_in(file))
+    ]
+    assert vague == []

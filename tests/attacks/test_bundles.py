@@ -22,7 +22,19 @@ from typing import Any
 import pytest
 from tests.support.apart import result_apart
 from tests.support.attacks import SHARE
-from tests.support.bundles import ASKED, BOARD, BY_COUNTRY, IN_ALL, NAMES, PEOPLE, bundle, chart, column, packed, texts
+from tests.support.bundles import (
+    ASKING,
+    BOARD,
+    BY_COUNTRY,
+    IN_ALL,
+    NAMES,
+    PEOPLE,
+    bundle,
+    chart,
+    column,
+    packed,
+    texts,
+)
 from tests.support.small_core import small_core
 
 from analytics_core import errors
@@ -169,8 +181,8 @@ BUNDLES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: packed(
             {
                 **bundle(),
-                "export/charts/in_all.yaml": chart("in all", IN_ALL, deck_slices=[{"uuid": ASKED}, {"uuid": IN_ALL}]),
-                "export/charts/asked.yaml": chart("asked", ASKED, deck_slices=[{"uuid": IN_ALL}]),
+                "export/charts/in_all.yaml": chart("in all", IN_ALL, deck_slices=[{"uuid": ASKING}, {"uuid": IN_ALL}]),
+                "export/charts/asked.yaml": chart("asked", ASKING, deck_slices=[{"uuid": IN_ALL}]),
             }
         ),
         "",
@@ -268,8 +280,8 @@ def test_all_faults_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     with small_core(tmp_path / "other") as shop:
         with pytest.raises(errors.PayloadSchemaError) as refused:
             shop.core.load_bundle(packed(wrong), databases=HERE)
-        told = {problem.path.partition(":")[0].rpartition("/")[2] for problem in refused.value.problems}
-        assert told == {"people.yaml", "in_all.yaml", "asked.yaml", "tags.yaml"}
+        files = {problem.path.partition(":")[0].rpartition("/")[2] for problem in refused.value.problems}
+        assert files == {"people.yaml", "in_all.yaml", "asked.yaml", "tags.yaml"}
         assert shop.core.charts.list().count == 0
 
 
@@ -320,10 +332,10 @@ def test_no_uuid_in_a_compared_bundle_takes_row_rules_away(tmp_path: Path, uuid:
         more = {"expressionType": "SQL", "sqlExpression": "COUNT(*) + 1", "label": "count"}
         second["export/charts/names.yaml"]["params"]["metrics"] = [more]
         try:
-            told = str(reader.diff(packed(first), packed(second), databases={"shop": 2}))
+            text = str(reader.diff(packed(first), packed(second), databases={"shop": 2}))
         except errors.PayloadSchemaError as error:
-            told = str(error)
-            assert "a dataset here has this UUID, and reads another table" in told
+            text = str(error)
+            assert "a dataset here has this UUID, and reads another table" in text
         else:
-            assert "'shown', 1" in told
-        assert "hidden-word" not in told
+            assert "'shown', 1" in text
+        assert "hidden-word" not in text

@@ -59,20 +59,20 @@ def test_terminals_obey_nothing_that_a_bundle_says(
     }
     for path, documents in paths.items():
         (tmp_path / f"{path}.zip").write_bytes(packed(documents))
-    plain, whole, in_sql, wrong = (str(tmp_path / f"{path}.zip") for path in paths)
+    plain, hostile_zip, in_sql, wrong = (str(tmp_path / f"{path}.zip") for path in paths)
     calls = (
-        ("load", "--dry-run", whole, *SHOP),
-        ("diff", plain, whole, *SHOP),
+        ("load", "--dry-run", hostile_zip, *SHOP),
+        ("diff", plain, hostile_zip, *SHOP),
         ("diff", plain, in_sql, *SHOP),
         ("load", wrong, *SHOP),
-        ("load", whole, *SHOP),
+        ("load", hostile_zip, *SHOP),
         ("check", "--answers"),
         ("check", "--output", f"/nowhere{text}/report"),
-        ("load", whole, "--database", f"x{text}=1x"),
+        ("load", hostile_zip, "--database", f"x{text}=1x"),
     )
     for call in calls:
         code = main(["--store", f"sqlite:///{tmp_path}/meta.db", "--as", "admin", *call], environ)
-        told = "\n".join(capsys.readouterr())
-        assert obeyed(told) == [], call
-        assert not [line for line in told.splitlines() if line.startswith("FAKE")], call
+        output = "\n".join(capsys.readouterr())
+        assert obeyed(output) == [], call
+        assert not [line for line in output.splitlines() if line.startswith("FAKE")], call
         assert code in {0, 1, 2}

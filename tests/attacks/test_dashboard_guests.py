@@ -32,7 +32,7 @@ NAMED_AS_ANOTHER = {**native("decoy", "filter_select", column="city"), "name": "
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
+def filtered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
     with filtered_dashboard(url_of(request, tmp_path_factory.mktemp("attacked"))) as made:
         form = {"viz_type": "pie", "groupby": ["city"], "metric": "revenue", "row_limit": 100}
         stored = {"params": json.dumps(form), "viz_type": "pie", "query_context": None}
@@ -53,9 +53,9 @@ HARMLESS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("given", "condition"), HARMLESS)
 def test_declared_filters_act_inside_the_rows_of_the_guest(
-    shown: FilteredDashboard, given: dict[str, Any], condition: str
+    filtered: FilteredDashboard, given: dict[str, Any], condition: str
 ) -> None:
-    guest = shown.world.guest("acme")
+    guest = filtered.world.guest("acme")
     for name in QUERIES:
         expected = by_hand(name, condition, ACME)
         found = answered(guest, name, filters=given)
@@ -86,35 +86,35 @@ UNDECLARED = ["tenant", "day", "plug-in", "Plug-In", "line", "#8", "", "5", "DEC
 
 @pytest.mark.parametrize("road", ["data", "filter_options"])
 @pytest.mark.parametrize("name", MASKS)
-def test_data_masks_are_refused(shown: FilteredDashboard, name: str, road: str) -> None:
+def test_data_masks_are_refused(filtered: FilteredDashboard, name: str, road: str) -> None:
     for key in ("region", "Region", "city", "time", "grain", "time column", "amount"):
-        refused(shown, road, filters={key: MASKS[name]})
+        refused(filtered, road, filters={key: MASKS[name]})
 
 
 @pytest.mark.parametrize("road", ["data", "filter_options"])
 @pytest.mark.parametrize("name", [*UNDECLARED, 5, None, True, ("region",)])
 def test_filters_that_the_dashboard_does_not_declare_are_refused(
-    shown: FilteredDashboard, name: Any, road: str
+    filtered: FilteredDashboard, name: Any, road: str
 ) -> None:
     for value in (["globex"], "tenant", None, []):
-        refused(shown, road, filters={name: value})
+        refused(filtered, road, filters={name: value})
 
 
 @pytest.mark.parametrize("road", ["data", "filter_options"])
-def test_a_filter_named_as_a_customisation_does_not_open_it(shown: FilteredDashboard, road: str) -> None:
-    refused(shown, road, filters={"Shown by": ["tenant"]})
+def test_a_filter_named_as_a_customisation_does_not_open_it(filtered: FilteredDashboard, road: str) -> None:
+    refused(filtered, road, filters={"Shown by": ["tenant"]})
 
 
 @pytest.mark.parametrize("option", ["cross_filters", "extra_filters", "url_params", "permalink", "force", "extra"])
-def test_what_only_readers_may_set_is_no_argument(shown: FilteredDashboard, option: str) -> None:
-    guest: Any = shown.world.guest("acme")
-    given = shown.world.admin.permalinks.create_for_dashboard(2, {}).key if option == "permalink" else {}
+def test_what_only_readers_may_set_is_no_argument(filtered: FilteredDashboard, option: str) -> None:
+    guest: Any = filtered.world.guest("acme")
+    given = filtered.world.admin.permalinks.create_for_dashboard(2, {}).key if option == "permalink" else {}
     with pytest.raises(TypeError):
         guest.dashboards.data(1, **{option: given})
 
 
-def test_other_dashboards_are_closed(shown: FilteredDashboard) -> None:
-    guest: Any = shown.world.guest("acme")
+def test_other_dashboards_are_closed(filtered: FilteredDashboard) -> None:
+    guest: Any = filtered.world.guest("acme")
     for key in (2, 99, True, "1", None, 1.0, -1):
         with pytest.raises(errors.DashboardAccessError):
             guest.dashboards.data(key)
@@ -146,13 +146,13 @@ HOSTILE: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("position", range(len(HOSTILE)))
-def test_no_value_of_a_filter_shows_a_hidden_row(shown: FilteredDashboard, position: int) -> None:
-    guest = shown.world.guest("acme")
+def test_no_value_of_a_filter_shows_a_hidden_row(filtered: FilteredDashboard, position: int) -> None:
+    guest = filtered.world.guest("acme")
     try:
-        data, told = tuple(guest.dashboards.data(1, filters=HOSTILE[position])), ""
+        data, message = tuple(guest.dashboards.data(1, filters=HOSTILE[position])), ""
     except errors.AnalyticsError as error:
-        data, told = (), str(error)
-    assert not leaked(told, HOSTILE[position])
+        data, message = (), str(error)
+    assert not leaked(message, HOSTILE[position])
     for chart in data:
         assert not leaked(chart.error or "", HOSTILE[position])
         for result in chart.answer.results if chart.answer else ():
@@ -170,8 +170,8 @@ def leaked(text: str, given: Mapping[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("search", ["glob", "Os", "o", "%", "_", "' OR '1'='1", "\\", "%' OR tenant = 'globex", ""])
-def test_a_search_offers_no_value_of_a_hidden_row(shown: FilteredDashboard, search: str) -> None:
-    guest = shown.world.guest("acme")
+def test_a_search_offers_no_value_of_a_hidden_row(filtered: FilteredDashboard, search: str) -> None:
+    guest = filtered.world.guest("acme")
     for key in ("region", "city", "without"):
         for filters in ({}, {"region": ["north", "south"]}, {"amount": [0, 500]}):
             offered = guest.dashboards.filter_options(1, key, search=search, filters=filters).raise_for_error()
@@ -181,8 +181,8 @@ def test_a_search_offers_no_value_of_a_hidden_row(shown: FilteredDashboard, sear
     assert not HIDDEN_NUMBERS & {int(end) for row in ends for end in row}
 
 
-def test_undeclared_filters_offer_nothing(shown: FilteredDashboard) -> None:
-    guest: Any = shown.world.guest("acme")
+def test_undeclared_filters_offer_nothing(filtered: FilteredDashboard) -> None:
+    guest: Any = filtered.world.guest("acme")
     for key in ("plug-in", "Shown by", "Region", "line", "tenant", 5, None, True, ""):
         with pytest.raises(errors.NotFoundError):
             guest.dashboards.filter_options(1, key)
@@ -191,19 +191,19 @@ def test_undeclared_filters_offer_nothing(shown: FilteredDashboard) -> None:
             guest.dashboards.filter_options(1, "city", search=wrong)
 
 
-def test_the_default_of_a_maker_stays_inside_the_rows_of_the_guest(shown: FilteredDashboard) -> None:
+def test_the_default_of_a_maker_stays_inside_the_rows_of_the_guest(filtered: FilteredDashboard) -> None:
     stored = {
         **native("region", "filter_select", column="region", **OPTIONS),
         "defaultDataMask": mask(filters=[OF_TENANT]),
     }
-    shown.store(stored)
+    filtered.store(stored)
     try:
-        assert answered(shown.world.guest("acme"), "ids") == []
+        assert answered(filtered.world.guest("acme"), "ids") == []
     finally:
-        shown.store(*FILTERS, PLUG_IN, NAMED_AS_ANOTHER, chart_customization_config=[GROUP_BY])
+        filtered.store(*FILTERS, PLUG_IN, NAMED_AS_ANOTHER, chart_customization_config=[GROUP_BY])
 
 
-def refused(shown: FilteredDashboard, road: str, **given: Any) -> None:
-    guest: Any = shown.world.guest("acme")
+def refused(dashboard: FilteredDashboard, road: str, **given: Any) -> None:
+    guest: Any = dashboard.world.guest("acme")
     with pytest.raises(errors.GuestAccessError):
         guest.dashboards.data(1, **given) if road == "data" else guest.dashboards.filter_options(1, "city", **given)

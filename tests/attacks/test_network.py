@@ -303,13 +303,13 @@ def test_people_who_may_not_create_connections_learn_nothing_of_a_network(url: s
             "no such user": good.set(username="nobody_at_all", password="hunter2"),
             "no answer": good.set(port=hanging.port),
         }
-        told: dict[str, Any] = {}
+        outcomes: dict[str, Any] = {}
         for what, place in places.items():
             admin.databases.update(1, {"orm_uri": place.render_as_string(hide_password=False)})
-            told[what] = _outcome(reader), _outcome(admin)
-        for_readers = {json.dumps(reader_sees, sort_keys=True) for reader_sees, _ in told.values()}
-        for_admins = {json.dumps(admin_sees, sort_keys=True) for _, admin_sees in told.values()}
-        assert len(for_readers) == 1, told
+            outcomes[what] = _outcome(reader), _outcome(admin)
+        for_readers = {json.dumps(reader_sees, sort_keys=True) for reader_sees, _ in outcomes.values()}
+        for_admins = {json.dumps(admin_sees, sort_keys=True) for _, admin_sees in outcomes.values()}
+        assert len(for_readers) == 1, outcomes
         assert len(for_admins) > 3
 
 

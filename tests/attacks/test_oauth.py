@@ -67,7 +67,7 @@ def core(small: SmallCore) -> AnalyticsCore:
 
 
 def claims(**changes: Any) -> dict[str, Any]:
-    told = {
+    fields = {
         "exp": int(START.timestamp()) + 300,
         "jti": "a-number-of-nobody",
         "client": "0" * 64,
@@ -77,33 +77,33 @@ def claims(**changes: Any) -> dict[str, Any]:
         "tab_id": "t",
         **changes,
     }
-    return {name: value for name, value in told.items() if value is not ...}
+    return {name: value for name, value in fields.items() if value is not ...}
 
 
 def key(secret: str = KEY, purpose: Purpose = Purpose.OAUTH_STATE) -> bytes:
     return derived_key(Secret(secret), purpose, length=64)
 
 
-def signed(told: dict[str, Any], with_key: Any = None, algorithm: str = "HS256", **headers: Any) -> str:
-    text = jwt.encode(told, key() if with_key is None else with_key, algorithm=algorithm, headers=headers or None)
+def signed(payload: dict[str, Any], with_key: Any = None, algorithm: str = "HS256", **headers: Any) -> str:
+    text = jwt.encode(payload, key() if with_key is None else with_key, algorithm=algorithm, headers=headers or None)
     return text.replace(".", "%2E")
 
 
 def rejected(core: AnalyticsCore, guard: Provider, state: Any, code: str = "code-of-the-attacker") -> str:
     """Return why a callback was refused; the provider is not asked, and nothing that was brought is repeated."""
     before = guard.requests.total()
-    with pytest.raises(errors.OAuth2Error) as told:
+    with pytest.raises(errors.OAuth2Error) as caught:
         core.oauth.callback(state=state, code=code)
     assert guard.requests.total() == before
     assert core.oauth.list() == ()
-    shown = str(told.value.to_payload()) + "".join(traceback.format_exception(told.value))
-    assert code not in str(told.value.to_payload())
-    assert not (isinstance(state, str) and len(state) > 20 and state in shown)
-    return told.value.message
+    text = str(caught.value.to_payload()) + "".join(traceback.format_exception(caught.value))
+    assert code not in str(caught.value.to_payload())
+    assert not (isinstance(state, str) and len(state) > 20 and state in text)
+    return caught.value.message
 
 
-def unsigned(header: dict[str, Any], told: dict[str, Any]) -> str:
-    parts = [json.dumps(header).encode(), json.dumps(told).encode()]
+def unsigned(header: dict[str, Any], payload: dict[str, Any]) -> str:
+    parts = [json.dumps(header).encode(), json.dumps(payload).encode()]
     return "%2E".join([*(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts), ""])
 
 
@@ -205,8 +205,8 @@ def test_a_state_counts_once_in_all_threads_and_processes(
 
     with other:
         with ThreadPoolExecutor(max_workers=8) as pool:
-            told = list(pool.map(bring, range(8)))
-        assert told.count("stored") == 1
+            outcomes = list(pool.map(bring, range(8)))
+        assert outcomes.count("stored") == 1
         assert guard.requests.total() == 1
         clock.advance(timedelta(minutes=5 + 60))
         assert core.prune().key_values == 0
@@ -287,9 +287,9 @@ def test_nobody_sees_or_takes_tokens_of_others(small: SmallCore, guard: Provider
     ],
 )
 def test_nobody_is_led_to_another_origin(core: AnalyticsCore, address: Any) -> None:
-    with pytest.raises(errors.OAuth2Error, match="redirect_to") as told:
+    with pytest.raises(errors.OAuth2Error, match="redirect_to") as caught:
         core.oauth.start(1, redirect_to=address)
-    assert "evil" not in told.value.message
+    assert "evil" not in caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_who_signs_in_learns_nothing_of_hosts_and_ports_behind_the_token_endpoin
         port = closed.getsockname()[1]
     host = guard.url.replace("http:", "https:")
     uris = [f"http://127.0.0.1:{port}/t", f"{host}/token", "https://10.0.0.1/t", "https://nosuch.invalid/t", ""]
-    told: dict[bool, set[str]] = {True: set(), False: set()}
+    payloads: dict[bool, set[str]] = {True: set(), False: set()}
     for uri in uris:
         own = guard.client(token_request_uri=uri) if uri else guard.client()
         guard.misbehaviour = None if uri else "error"
@@ -373,9 +373,9 @@ def test_who_signs_in_learns_nothing_of_hosts_and_ports_behind_the_token_endpoin
             state = who.oauth.start(1).state
             with pytest.raises(errors.TokenEndpointError) as failed:
                 who.oauth.callback(state=state, code="c")
-            told[who is core].add(json.dumps(failed.value.to_payload(), sort_keys=True, default=str))
+            payloads[who is core].add(json.dumps(failed.value.to_payload(), sort_keys=True, default=str))
             assert failed.value.__cause__ is failed.value.__context__ is None
-    assert (len(told[False]), len(told[True])) == (1, len(uris))
+    assert (len(payloads[False]), len(payloads[True])) == (1, len(uris))
     assert "cannot be found" in caplog.text
 
 
@@ -397,7 +397,7 @@ def test_no_secret_is_told_anywhere(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     given = guard.authorize(core.oauth.start(1).url)
-    told = [core.oauth.callback(**given), core.oauth.list()]
+    answers = [core.oauth.callback(**given), core.oauth.list()]
     clock.advance(timedelta(hours=2))
     core.oauth.access_token(1)
     clock.advance(timedelta(hours=2))
@@ -408,10 +408,10 @@ def test_no_secret_is_told_anywhere(
     secrets = [CLIENT_SECRET, given["code"], verifier, *guard.issued, *guard._refresh_tokens]
     with core._runtime.content.store.unit_of_work() as unit:
         logged = [entry.json for entry in unit.logs.list(ListQuery(page_size=100))[1]]
-        kept = unit.oauth2_tokens.find(database_id=1, user_id=1)
+        token = unit.oauth2_tokens.find(database_id=1, user_id=1)
     texts = [
-        repr(told),
-        repr(kept),
+        repr(answers),
+        repr(token),
         str(failed.value.to_payload()),
         repr(core._runtime.parts.settings),
         *map(str, logged),

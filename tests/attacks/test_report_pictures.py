@@ -27,7 +27,7 @@ class Recipients:
     mallory: AnalyticsCore
     salaries: int
 
-    def shown(self, drawn: str) -> list[str]:
+    def displayed(self, drawn: str) -> list[str]:
         """Return what of the salaries stands in something that was drawn."""
         return [one for one in SECRETS if one in drawn]
 
@@ -72,7 +72,7 @@ def test_the_value_that_a_filter_begins_with_is_not_shown_to_others(people: Reci
     people.world.report(people.mallory, chart=None, dashboard=made.id, report_format="PNG", **BOTH)
     people.world.pass_time()
     pages = ["".join(one.pages) for one in people.renderer.drawn if one.pages]
-    assert [people.shown(page) for page in pages] == [["111111"], []]
+    assert [people.displayed(page) for page in pages] == [["111111"], []]
     assert len(set(people.images().values())) == len(people.images()) == 2
 
 
@@ -100,7 +100,7 @@ def test_the_rows_of_a_layer_are_those_of_its_reader(people: Recipients) -> None
     admin.row_level_security.create({**rule, "roles": [role.id]})
     people.world.report(people.mallory, chart=annotated_chart(people), report_format="PNG", **BOTH)
     people.world.pass_time()
-    drawn = [people.shown(json.dumps(one.specification)) for one in people.renderer.drawn]
+    drawn = [people.displayed(json.dumps(one.specification)) for one in people.renderer.drawn]
     assert drawn == [list(SECRETS), ["111111"]]
     assert len(set(people.images().values())) == len(people.images()) == 2
 

@@ -215,9 +215,9 @@ def test_a_late_run_whose_name_has_line_breaks_stops_no_others_and_is_told(peopl
         unit.report_executions.append(run, actor_id=None)
     world.pass_time(HOUR)
     assert world.states(good) == ["Success"]
-    (told,) = [sent for sent in world.outbox.sent if sent.message.subject.startswith("Error occurred")]
-    assert told.message.subject == "Error occurred for Report: late Bcc: eve@example.com"
-    assert told.recipient.to == ("mallory@example.com",)
+    (notice,) = [sent for sent in world.outbox.sent if sent.message.subject.startswith("Error occurred")]
+    assert notice.message.subject == "Error occurred for Report: late Bcc: eve@example.com"
+    assert notice.recipient.to == ("mallory@example.com",)
 
 
 @pytest.mark.parametrize("after", [datetime.max.replace(tzinfo=UTC), datetime(9999, 12, 30), datetime.min])
@@ -278,14 +278,14 @@ def test_addresses_are_counted_whatever_they_stand_in(people: TwoReaders, target
 # ------------------------------------------------------------------------------------------------- rights of somebody
 def test_who_goes_does_not_leave_reports_that_run_as_an_administrator(people: TwoReaders) -> None:
     world, first = people.world, 1
-    left = world.report(people.mallory, owners=[first], recipients=[mail("mallory@elsewhere.example")])
+    report = world.report(people.mallory, owners=[first], recipients=[mail("mallory@elsewhere.example")])
     with pytest.raises(InUseError, match="run those in their place"):
         world.admin.users.delete(people.mallory_id)
     world.pass_time()
     assert "US" not in world.outbox.sent[-1].message.text
-    world.admin.reports.update(left.id, {"owners": [people.victim_id]})
+    world.admin.reports.update(report.id, {"owners": [people.victim_id]})
     world.admin.users.delete(people.mallory_id)
-    assert [owner.id for owner in world.admin.reports.get(left.id).owners] == [people.victim_id]
+    assert [owner.id for owner in world.admin.reports.get(report.id).owners] == [people.victim_id]
 
 
 def test_whose_rows_a_report_sends_changes_by_their_own_word_alone(people: TwoReaders) -> None:
@@ -327,9 +327,9 @@ def test_whose_rows_a_report_sends_changes_by_their_own_word_alone(people: TwoRe
         assert (after.extra or {}).get("run_as", "executor") == "executor"
         seen.add((kind, executor))
         run = world.admin.reports.run_now(made.id)
-        is_shown = executor is not None and (executor == 1 or executor in {owner.id for owner in after.owners})
-        assert (run.state == "Success") is is_shown, (number, kind, run.error_message)
-        if is_shown:
+        is_allowed = executor is not None and (executor == 1 or executor in {owner.id for owner in after.owners})
+        assert (run.state == "Success") is is_allowed, (number, kind, run.error_message)
+        if is_allowed:
             assert ("US" in world.outbox.sent[-1].message.text) is (executor != people.mallory_id)
     assert {executor for _, executor in seen} == {None, *savers}
 
@@ -344,9 +344,9 @@ def test_a_report_whose_executor_left_stops_and_its_owners_hear_how_it_goes_on(p
     world.outbox.clear()
     world.admin.reports.update(made.id, {"owners": [1]})
     world.pass_time()
-    (told,) = world.outbox.sent
-    assert told.recipient.to == ("ada@example.com",)
-    assert "extra.run_as" in told.message.text
+    (notice,) = world.outbox.sent
+    assert notice.recipient.to == ("ada@example.com",)
+    assert "extra.run_as" in notice.message.text
     assert world.states(made) == ["Success", "Error"]
 
 
@@ -356,8 +356,8 @@ def test_a_new_owner_does_not_have_the_rows_of_another_sent_elsewhere(people: Tw
     mine = [mail("mallory@example.com")]
     with pytest.raises(AccessError, match=r"change its recipients; so may you .* extra.run_as 'mallory'"):
         people.mallory.reports.update(made.id, {"recipients": mine})
-    shown = people.mallory.reports.get(made.id)
-    again = {"recipients": [one.model_dump() for one in shown.recipients], "extra": shown.extra, "name": "renamed"}
+    report = people.mallory.reports.get(made.id)
+    again = {"recipients": [one.model_dump() for one in report.recipients], "extra": report.extra, "name": "renamed"}
     assert people.mallory.reports.update(made.id, again).executor_id == people.victim_id
     people.mallory.reports.update(made.id, {"recipients": mine, "extra": {"run_as": "mallory"}})
     people.world.pass_time()
@@ -384,9 +384,9 @@ def test_a_notice_tells_nobody_the_addresses_of_people_who_were_named_as_owners(
     failing = {"recipients": [mail("nobody@example.com")], "extra": {"run_as": "recipient"}}
     people.world.report(people.mallory, owners=[1, people.victim_id], **failing)
     people.world.pass_time()
-    (told,) = people.world.outbox.sent
-    assert told.recipient.to == ("mallory@example.com",)
-    assert sorted(told.recipient.bcc) == ["ada@example.com", "victim@example.com"]
+    (notice,) = people.world.outbox.sent
+    assert notice.recipient.to == ("mallory@example.com",)
+    assert sorted(notice.recipient.bcc) == ["ada@example.com", "victim@example.com"]
 
 
 def test_a_huge_value_of_an_alert_does_not_fill_the_log(people: TwoReaders) -> None:

@@ -67,8 +67,8 @@ def embedded(target: tuple[World, str]) -> Embedded:
             "json_metadata": json.dumps({"native_filter_configuration": [wanted]}),
         }
     )
-    shown = core.embedded.create(dashboard.id, {"allowed_domains": []})
-    return Embedded(world=target[0], chart_id=made.id, uuid=shown.uuid or "")
+    embedding = core.embedded.create(dashboard.id, {"allowed_domains": []})
+    return Embedded(world=target[0], chart_id=made.id, uuid=embedding.uuid or "")
 
 
 def test_nothing_hidden_comes_back_to_somebody_who_writes_sql(target: tuple[World, str]) -> None:

@@ -50,7 +50,7 @@ def worlds(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Wor
         folder.mkdir()
     urls = [url_on(request, folder) for folder in folders]
     with (
-        security_world(request.param, urls[0], folders[0]) as whole,
+        security_world(request.param, urls[0], folders[0]) as full,
         security_world(request.param, urls[1], folders[1]) as less,
     ):
         less.core._runtime.parts.connector.dispose(1)
@@ -59,12 +59,12 @@ def worlds(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Wor
             connection.exec_driver_sql("DELETE FROM orders WHERE visible = 0")
             connection.exec_driver_sql("DROP TABLE vault")
         owner.dispose()
-        for world in (whole, less):
+        for world in (full, less):
             world.core.databases.update(1, FLAGS)
             role = world.core.roles.create({"name": "readers"})
             world.core.roles.grant(role, on=("dataset", 1))
             world.core.users.create({"username": "reader", "roles": [role.id]})
-        yield whole, less
+        yield full, less
 
 
 def answer(world: World, core: AnalyticsCore, road: str, sql: str) -> tuple[str, float]:
@@ -83,9 +83,9 @@ def _database(world: World) -> str:
 
 
 def test_hostile_statements_are_answered_as_if_nothing_were_hidden(worlds: tuple[World, World], silent: None) -> None:
-    whole = worlds[0]
-    before = whole.contents()
-    schema = SCHEMAS.get(whole.engine)
+    full = worlds[0]
+    before = full.contents()
+    schema = SCHEMAS.get(full.engine)
     tried, differing = 0, list[str]()
     everything = {"orders": ("ruled", "reader"), "vault": ("reader",)}
     for table, actors in everything.items():
@@ -103,16 +103,16 @@ def test_hostile_statements_are_answered_as_if_nothing_were_hidden(worlds: tuple
                     found = _difference(worlds, who, road, pair)
                     if found:
                         differing.append(f"{who}, {road}: {pair[0]!r}: {found}")
-    print(f"\n{whole.engine}: {tried} hostile statements, {len(differing)} answered by what is hidden")
+    print(f"\n{full.engine}: {tried} hostile statements, {len(differing)} answered by what is hidden")
     assert not differing, "\n".join(differing)
     assert tried * STEP >= LEAST
-    assert whole.contents() == before
+    assert full.contents() == before
 
 
 def _difference(worlds: tuple[World, World], who: str, road: str, pair: tuple[str, str]) -> str | None:
     """Return how the answers of two databases differ, and None where they tell nothing."""
     cores = [world.core if who == "ruled" else world.core.as_user("reader") for world in worlds]
-    (one, took), (other, took_other) = [answer(*asked) for asked in zip(worlds, cores, (road, road), pair, strict=True)]
+    (one, took), (other, took_other) = [answer(*args) for args in zip(worlds, cores, (road, road), pair, strict=True)]
     sent = pair[0]
     if any(secret in one and secret not in sent for secret in SECRETS.values()):
         return f"it holds a secret: {one}"

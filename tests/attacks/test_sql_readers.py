@@ -62,5 +62,5 @@ def test_readers_of_several_tenants_at_once_get_their_own_rows(world: TenantWorl
         return foreign
 
     with ThreadPoolExecutor(6) as pool:
-        asked = [pool.submit(ask, who, seed) for seed in range(2) for who in TENANTS]
-    assert [one for task in asked for one in task.result()] == []
+        tasks = [pool.submit(ask, who, seed) for seed in range(2) for who in TENANTS]
+    assert [one for task in tasks for one in task.result()] == []

@@ -55,11 +55,11 @@ def reader(world: TenantWorld) -> AnalyticsCore:
     return world.user("ruled")
 
 
-def kept(core: AnalyticsCore, sql: str, **fields: Any) -> int:
+def retained(core: AnalyticsCore, sql: str, **fields: Any) -> int:
     """Return a saved query of the actor, stored past every check, as before a grant was taken back."""
     runtime, actor_id = core._runtime.content, core.sql._actor.id
     with runtime.store.unit_of_work() as unit:
-        record = SavedQuery(uuid=str(uuid4()), label="kept", database_id=1, sql=sql, **fields)
+        record = SavedQuery(uuid=str(uuid4()), label="retained", database_id=1, sql=sql, **fields)
         return int(unit.saved_queries.add(record, actor_id=actor_id).id)
 
 
@@ -70,7 +70,7 @@ def executed(core: AnalyticsCore, sql: str) -> int:
     return int(core.queries.list(order_by="-id").result[0].id)
 
 
-STORED: Mapping[str, Callable[[AnalyticsCore, str], int]] = {"saved_query": kept, "query": executed}
+STORED: Mapping[str, Callable[[AnalyticsCore, str], int]] = {"saved_query": retained, "query": executed}
 
 
 def context(kind: str, key: int, **query: Any) -> dict[str, Any]:
@@ -144,13 +144,13 @@ def test_no_stored_statement_shows_another_table(reader: AnalyticsCore, kind: st
         key = STORED[kind](reader, sql)
         with pytest.raises(TableAccessError) as caught:
             ROADS[road](reader, kind, key)
-        told = str(caught.value.to_payload())
-        assert all(name in sql for name in SECRET if name in told)
+        payload = str(caught.value.to_payload())
+        assert all(name in sql for name in SECRET if name in payload)
 
 
 def test_a_template_reaches_no_other_table_by_what_the_question_brings(reader: AnalyticsCore) -> None:
     sql = "SELECT id FROM {{ url_param('t') or 'sales' }}"
-    key = kept(reader, sql)
+    key = retained(reader, sql)
     assert ids(reader, "saved_query", key) == OWN
     for _ in range(2):
         with pytest.raises(TableAccessError) as caught:
@@ -160,13 +160,13 @@ def test_a_template_reaches_no_other_table_by_what_the_question_brings(reader: A
     for source in ({"sql": sql, "database": 1}, {"saved_query": key}):
         with pytest.raises(DatabaseAccessError, match="a grant on the whole database"):
             reader.sql.save_as_dataset("later another", **source)
-    hidden = kept(reader, "SELECT id FROM {{ t }}", template_params='{"t": "targets"}')
+    hidden = retained(reader, "SELECT id FROM {{ t }}", template_params='{"t": "targets"}')
     with pytest.raises(TableAccessError):
         ids(reader, "saved_query", hidden)
 
 
 def test_fragments_of_a_chart_reach_no_other_table_and_no_function_beyond_the_list(reader: AnalyticsCore) -> None:
-    key = kept(reader, "SELECT id FROM sales")
+    key = retained(reader, "SELECT id FROM sales")
     for text in ("(SELECT MAX(goal) FROM targets)", "report_of_all(id)", "MAX((SELECT goal FROM targets))"):
         metric = {"expressionType": "SQL", "sqlExpression": text, "label": "m"}
         with pytest.raises(AnalyticsError) as caught:
@@ -177,7 +177,7 @@ def test_fragments_of_a_chart_reach_no_other_table_and_no_function_beyond_the_li
 
 
 def test_statements_of_others_stay_theirs(world: TenantWorld, reader: AnalyticsCore) -> None:
-    saved, ran = kept(world.admin, "SELECT id FROM sales"), executed(world.admin, "SELECT id FROM sales")
+    saved, ran = retained(world.admin, "SELECT id FROM sales"), executed(world.admin, "SELECT id FROM sales")
     for kind, key in (("saved_query", saved), ("query", ran)):
         for ask in ROADS.values():
             with pytest.raises(AnalyticsError) as caught:
@@ -195,7 +195,7 @@ def test_answers_are_closed_when_the_grant_or_the_ownership_is_gone(world: Tenan
     payloads, jobs = {}, {}
     for name in ("granted", "owning"):
         core = world.user(name)
-        payloads[name] = context("saved_query", kept(core, "SELECT id FROM sales"))
+        payloads[name] = context("saved_query", retained(core, "SELECT id FROM sales"))
         jobs[name] = core.charts.submit(payloads[name]).job_id
         for _ in range(2):
             assert core.charts.data(payloads[name]).raise_for_error().results[0].rowcount == 7
@@ -213,7 +213,7 @@ def test_answers_are_closed_when_the_grant_or_the_ownership_is_gone(world: Tenan
 def test_a_question_that_was_prepared_is_closed_with_the_ownership_of_a_table(world: TenantWorld) -> None:
     free, user = world.user("free"), next(one for one in world.admin.users.list().result if one.username == "free")
     made = world.admin.datasets.create({"database": 1, "table_name": "targets", "owners": [1, user.id]})
-    key = kept(free, "SELECT id FROM {{ url_param('t') or 'sales' }}")
+    key = retained(free, "SELECT id FROM {{ url_param('t') or 'sales' }}")
     for _ in range(2):
         assert ids(free, "saved_query", key, url_params={"t": "targets"}) == [1, 4, 9]
     world.admin.datasets.update(made.id, {"owners": [1]})

@@ -231,8 +231,8 @@ def test_no_schema_but_one_that_is_there_takes_files(shop: SmallCore, schema: An
 def test_headers_are_names_and_never_sql(shop: SmallCore) -> None:
     headers = ['a" INTEGER); DROP TABLE orders; --', "x'); --", "`); --", "a\r\nb", "{{ 1 }}", ":p", "%(p)s", "\u202ea"]
     line = ",".join('"' + text.replace('"', '""') + '"' for text in headers)
-    told = shop.core.databases.upload(1, f"{line}\n{','.join('1' * len(headers))}\n".encode(), "t")
-    assert len({column.column_name.casefold() for column in told.columns}) == len(headers)
+    result = shop.core.databases.upload(1, f"{line}\n{','.join('1' * len(headers))}\n".encode(), "t")
+    assert len({column.column_name.casefold() for column in result.columns}) == len(headers)
     assert [table.value for table in shop.core.databases.tables(1)] == ["orders", "people", "t"]
 
 
@@ -286,13 +286,13 @@ LOOKS: dict[str, Callable[[Any, str, str], object]] = {
 @pytest.mark.parametrize("look", LOOKS)
 def test_the_nearest_schema_is_named_to_those_alone_who_may_see_it(shop: SmallCore, look: str) -> None:
     """A grant on a schema that is not there any more shows none of those that are."""
-    for grants, told in (([("schema", 1, "mains")], False), ([shop.core.databases.get(1)], True)):
-        databases = shop.reader(*grants, username=f"reader{told}").databases
+    for grants, is_visible in (([("schema", 1, "mains")], False), ([shop.core.databases.get(1)], True)):
+        databases = shop.reader(*grants, username=f"reader{is_visible}").databases
         with pytest.raises(errors.DatabaseError, match="has no schema 'mains'") as caught:
             LOOKS[look](databases, "mains", "orders_")
         assert (caught.value.extra["suggestions"] == ["main"], "'main'" in caught.value.message.split("mains")[1]) == (
-            told,
-            told,
+            is_visible,
+            is_visible,
         )
 
 

@@ -26,8 +26,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Print what was shown and what came of it."""
     figures = config.stash[FIGURES]
     names = ("pages", "elements", "payloads", "executed", "loaded")
-    told = ", ".join(f"{name}: {figures[name]:,}" for name in names)
-    terminalreporter.write_line(f"in a real browser: {told}")
+    summary = ", ".join(f"{name}: {figures[name]:,}" for name in names)
+    terminalreporter.write_line(f"in a real browser: {summary}")
 
 
 class SharedRenderer(VegaRenderer):
@@ -67,10 +67,10 @@ def is_calm(browser: Browser, request: pytest.FixtureRequest) -> Calm:
     figures = request.config.stash[FIGURES]
 
     def check(page: str | bytes, content_type: str = "text/html", *, payloads: int = 1, until: str = "true") -> None:
-        shown = browser.show(page, content_type, until=until)
-        figures.update(pages=1, elements=shown.elements, payloads=payloads)
-        figures.update(executed=len(shown.executed), loaded=len(shown.loaded))
-        assert (shown.executed, shown.loaded) == ((), ())
-        assert shown.elements >= 3
+        view = browser.show(page, content_type, until=until)
+        figures.update(pages=1, elements=view.elements, payloads=payloads)
+        figures.update(executed=len(view.executed), loaded=len(view.loaded))
+        assert (view.executed, view.loaded) == ((), ())
+        assert view.elements >= 3
 
     return check

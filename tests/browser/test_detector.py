@@ -32,8 +32,8 @@ LOADING = {
 
 @pytest.mark.parametrize("name", ACTING)
 def test_what_runs_is_found(browser: Browser, name: str) -> None:
-    shown = browser.show(f"<!doctype html><body>{ACTING[name]}</body>")
-    assert set(shown.executed) in ({"x"}, {"dialog: x"})
+    view = browser.show(f"<!doctype html><body>{ACTING[name]}</body>")
+    assert set(view.executed) in ({"x"}, {"dialog: x"})
 
 
 def test_what_runs_in_a_file_of_its_own_is_found(browser: Browser) -> None:
@@ -43,12 +43,12 @@ def test_what_runs_in_a_file_of_its_own_is_found(browser: Browser) -> None:
 
 @pytest.mark.parametrize("name", LOADING)
 def test_what_is_loaded_is_found(browser: Browser, name: str) -> None:
-    shown = browser.show(f"<!doctype html><body>{LOADING[name].format(browser.address)}</body>")
-    assert len(shown.loaded) >= 1
+    view = browser.show(f"<!doctype html><body>{LOADING[name].format(browser.address)}</body>")
+    assert len(view.loaded) >= 1
 
 
 def test_a_harmless_page_is_calm(browser: Browser) -> None:
     page = "<!doctype html><title>a</title><p>executed('x')<a href='https://example.com/'>b</a><img src='data:,'>"
-    shown = browser.show(page)
-    assert (shown.is_calm, shown.title) == (True, "a")
-    assert shown.elements >= 6
+    view = browser.show(page)
+    assert (view.is_calm, view.title) == (True, "a")
+    assert view.elements >= 6

@@ -157,6 +157,6 @@ def page_with_vega(specifications: list[dict[str, Any]]) -> str:
           window.ready = true;
         })();
     """
-    told = json.dumps(specifications).replace("<", "\\u003c")  # ASCII otherwise
+    text = json.dumps(specifications).replace("<", "\\u003c")  # ASCII otherwise
     head = f"<!doctype html><meta charset=utf-8><script>{library}</script>"
-    return f"{head}<body><script>const specifications = {told};{draw}</script></body>"
+    return f"{head}<body><script>const specifications = {text};{draw}</script></body>"

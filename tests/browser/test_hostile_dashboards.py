@@ -55,5 +55,5 @@ def test_nothing_that_a_style_sheet_says_is_loaded(
 
 def test_a_style_sheet_that_is_calm_counts(core: AnalyticsCore, browser: Browser) -> None:
     browser.show(core.dashboards.page(dashboard(core, text="a", css=".dashboard-title{color:rgb(1,2,3)}")))
-    shown = browser.evaluate("getComputedStyle(document.querySelector('.dashboard-title')).color")
-    assert shown == "rgb(1, 2, 3)"
+    color = browser.evaluate("getComputedStyle(document.querySelector('.dashboard-title')).color")
+    assert color == "rgb(1, 2, 3)"

@@ -36,16 +36,16 @@ def objects(core: AnalyticsCore, folder: Path, text: str) -> Iterator[Any]:
     yield from (core.dashboards.get(board), core.dashboards.data(board), core.dashboards.picture(board, format="svg"))
     yield from (core.check(), core.tags.list(), core.users.list())
     for wrong in ({"columns": [text[:500]]}, {"metrics": [text[:500]]}, {"time_range": text[:500]}, {text[:500]: 1}):
-        asked = {"datasource": {"id": made, "type": "table"}, "queries": [{"columns": ["region"], **wrong}]}
+        context = {"datasource": {"id": made, "type": "table"}, "queries": [{"columns": ["region"], **wrong}]}
         try:
-            yield core.charts.data(asked).raise_for_error()
+            yield core.charts.data(context).raise_for_error()
         except AnalyticsError as error:
             yield error
 
 
-def forms_of(shown: Any) -> Iterator[str]:
+def forms_of(display: Any) -> Iterator[str]:
     """Yield what a notebook puts into its page of an object."""
-    bundle = shown._repr_mimebundle_()
+    bundle = display._repr_mimebundle_()
     yield from (bundle[kind] for kind in ("text/html", "image/svg+xml") if kind in bundle)
 
 
@@ -54,10 +54,10 @@ def test_nothing_that_a_notebook_shows_acts(
     core: AnalyticsCore, browser: Browser, is_calm: Calm, tmp_path: Path, name: str
 ) -> None:
     text = aimed(TEXTS[name], browser.address)
-    shown = [made for one in objects(core, tmp_path, text) for made in forms_of(one)]
-    assert len(shown) > 30
-    page = "".join(f"<div>{one}</div>" for one in shown)
-    is_calm(f"<!doctype html><meta charset=utf-8><body>{page}{LAST}</body>", payloads=len(shown))
+    forms = [made for one in objects(core, tmp_path, text) for made in forms_of(one)]
+    assert len(forms) > 30
+    page = "".join(f"<div>{one}</div>" for one in forms)
+    is_calm(f"<!doctype html><meta charset=utf-8><body>{page}{LAST}</body>", payloads=len(forms))
     assert browser.evaluate(LAST_IS_LAST) == "last"
 
 
@@ -70,15 +70,15 @@ def test_nothing_that_a_mail_shows_acts(browser: Browser, is_calm: Calm, tmp_pat
         broken = {"slice_name": stored(text, 100), "viz_type": "table", "datasource_id": 1, "datasource_type": "table"}
         wrong = world.admin.charts.create({**broken, "params": form(1, groupby=[stored(text, 100)])}).id
         board = dashboard(world.admin, text=text, chart_ids=[1])
-        told = {
+        fields = {
             "description": stored(text),
             "extra": {"subject": stored(text, 100).replace("{{", "{ {").replace("}}", "} }")},
         }
         for number, kind in enumerate(("TEXT", "PNG", "CSV")):
-            world.report(name=f"{number}{stored(text, 100)}", report_format=kind, **told)
-        world.report(name=f"b{stored(text, 100)}", chart=None, dashboard=board, report_format="PNG", **told)
-        world.report(name=f"w{stored(text, 100)}", chart=wrong, **told)
-        world.alert(name=f"a{stored(text, 100)}", **told)
+            world.report(name=f"{number}{stored(text, 100)}", report_format=kind, **fields)
+        world.report(name=f"b{stored(text, 100)}", chart=None, dashboard=board, report_format="PNG", **fields)
+        world.report(name=f"w{stored(text, 100)}", chart=wrong, **fields)
+        world.alert(name=f"a{stored(text, 100)}", **fields)
         world.pass_time()
         mails = [entry.message.html for entry in world.outbox.sent if entry.message.html is not None]
     assert len(mails) >= 5  # what owners are told of a run that failed is plain text

@@ -25,25 +25,25 @@ class FakeLock:
 
     def __init__(self, clock: FixedClock) -> None:
         self._clock = clock
-        self._held: dict[str, tuple[str, datetime]] = {}
+        self._retained: dict[str, tuple[str, datetime]] = {}
         self._numbers = itertools.count(1)
         self._guard = threading.Lock()
 
     def acquire(self, name: str, *, ttl_s: float) -> Lease | None:
         with self._guard:
             now = self._clock.now()
-            if name in self._held and self._held[name][1] > now:
+            if name in self._retained and self._retained[name][1] > now:
                 return None
             owner = secrets.token_hex()
-            self._held[name] = owner, now + timedelta(seconds=ttl_s)
+            self._retained[name] = owner, now + timedelta(seconds=ttl_s)
             return Lease(name=name, owner=owner, fencing_number=next(self._numbers))
 
     def release(self, lease: Lease) -> bool:
         with self._guard:
-            owner, ends_on = self._held.get(lease.name, ("", self._clock.now()))
+            owner, ends_on = self._retained.get(lease.name, ("", self._clock.now()))
             if owner != lease.owner:
                 return False
-            del self._held[lease.name]
+            del self._retained[lease.name]
             return ends_on > self._clock.now()
 
 

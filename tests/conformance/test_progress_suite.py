@@ -21,7 +21,7 @@ class TestTqdmProgress(ProgressConformance):
         return TqdmProgress(is_forced=True, delay_s=0)
 
 
-class TestTqdmProgressThatNobodyWatches(ProgressConformance):
+class TestTqdmProgressThatNoOneWatches(ProgressConformance):
     @pytest.fixture
     def progress(self) -> Progress:
         return TqdmProgress(delay_s=0)

@@ -105,8 +105,8 @@ def test_the_json_schema_takes_the_payloads_that_the_shape_takes(shape: Shape) -
 def test_the_json_schema_refuses_missing_nulls_long_texts_and_unknown_values(shape: Shape) -> None:
     model = SHAPES[shape.name]
     validator = Draft202012Validator(model.model_json_schema())
-    told = {"missing", "null", "longest", "shortest", "least", "most", "fewest"}
-    rejected = [check for check in checks_of(shape, CONTRACT) if check.rejected and check.kind in told]
+    kinds = {"missing", "null", "longest", "shortest", "least", "most", "fewest"}
+    rejected = [check for check in checks_of(shape, CONTRACT) if check.rejected and check.kind in kinds]
     really = [check for check in rejected if failure(check, shape, model) is None]
     assert [str(check) for check in really if validator.is_valid(check.payload)] == []
 

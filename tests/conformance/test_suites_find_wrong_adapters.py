@@ -43,7 +43,7 @@ from analytics_core.testing.store import StoreConformance
 from analytics_core.testing.store.fixtures import MemoryBox
 from analytics_core.testing.store.kinds import KINDS, store_named
 from analytics_core.testing.store.records import START
-from analytics_core.testing.store.scopes import store_shown
+from analytics_core.testing.store.scopes import store_visible
 
 
 def test_failures_of_every_suite_show_their_values() -> None:
@@ -121,8 +121,8 @@ class ByName(StoreLock):
     def release(self, lease: Lease) -> bool:
         """Take the owner's value from the store."""
         with self._store.unit_of_work() as unit:
-            held = unit.locks.find(name=lease.name)
-        return held is not None and super().release(replace(lease, owner=held.owner))
+            lock = unit.locks.find(name=lease.name)
+        return lock is not None and super().release(replace(lease, owner=lock.owner))
 
 
 class ForEver(StoreLock):
@@ -148,9 +148,9 @@ class LooksFirst(StoreLock):
     def acquire(self, name: str, *, ttl_s: float) -> Lease | None:
         """Free what is in the way."""
         with self._store.unit_of_work() as unit:
-            is_held = unit.locks.find(name=name) is not None
+            is_locked = unit.locks.find(name=name) is not None
         time.sleep(0.05)
-        if is_held:
+        if is_locked:
             return None
         with self._store.unit_of_work() as unit:
             unit.locks.delete_matching([ListFilter(col="name", op="eq", val=name)])
@@ -296,8 +296,8 @@ class KeyOfTheRest(WrongOutbox):
     """Makes a recipient of those who are left, and so another key."""
 
     def send_wrongly(self, message, recipient, only):
-        left = [one for one in recipient.to if only is None or one in only]
-        return super().send_wrongly(message, replace(recipient, to=tuple(left)), None) if left else ()
+        addresses = [one for one in recipient.to if only is None or one in only]
+        return super().send_wrongly(message, replace(recipient, to=tuple(addresses)), None) if addresses else ()
 
 
 class Optimist(WrongOutbox):
@@ -620,12 +620,12 @@ def test_a_store_that_reads_a_scope_in_another_way_is_found(
     store: SqlMetadataStore, kind: str, ways: dict[str, Callable[[Any], Any]], test: str
 ) -> None:
     with store.unit_of_work() as unit:
-        shown = store_shown(unit)
+        scope_ids = store_visible(unit)
     wrong: Any = Wrong(store, kind, widened(**ways))
     with pytest.raises(AssertionError):
-        getattr(StoreConformance(), f"test_{test}")(wrong, shown)
+        getattr(StoreConformance(), f"test_{test}")(wrong, scope_ids)
 
 
 def test_every_kind_of_record_that_a_unit_holds_is_in_the_suite() -> None:
-    held = {name for name, thing in vars(UnitOfWork).items() if isinstance(thing, property)}
-    assert held == set(KINDS)
+    kinds = {name for name, thing in vars(UnitOfWork).items() if isinstance(thing, property)}
+    assert kinds == set(KINDS)

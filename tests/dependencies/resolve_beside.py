@@ -30,7 +30,7 @@ NEIGHBOURS = {
 """Each neighbour with the version that resolved when it was tried; later ones may not fall behind it."""
 APART = {"apache-superset": ("6.1", "sqlalchemy>=2.0.40")}
 """What cannot stand beside this package, with its least version, and the bound of ours that it does not take."""
-SHOWN = ("sqlalchemy", "pandas", "numpy", "pydantic", "pyarrow", "cryptography")
+DISPLAYED = ("sqlalchemy", "pandas", "numpy", "pydantic", "pyarrow", "cryptography")
 
 
 class UnresolvedError(Exception):
@@ -58,7 +58,7 @@ def check_neighbour(name: str, *, least: str, python: str) -> str | None:
     except UnresolvedError as error:
         return f"{name} {least} or later does not resolve beside this package:\n{error}"
     found = together[name]
-    others = ", ".join(f"{other} {together[other]}" for other in SHOWN)
+    others = ", ".join(f"{other} {together[other]}" for other in DISPLAYED)
     print(f"{name} {found} (alone {alone}), with {others}", flush=True)
     return f"{name}: {found} beside this package, {alone} alone" if Version(found) < Version(alone) else None
 
@@ -88,9 +88,9 @@ def main() -> int:
         wrong += [
             check_apart(name, least=least, bound=bound, python=options.python) for name, (least, bound) in APART.items()
         ]
-    told = [text for text in wrong if text]
-    print(*told, sep="\n", file=sys.stderr)
-    return 1 if told else 0
+    problems = [text for text in wrong if text]
+    print(*problems, sep="\n", file=sys.stderr)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

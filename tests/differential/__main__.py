@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from tests.differential.share import run_share
 from tests.support.servers import private_servers
 
-SHOWN = 40
+DISPLAYED = 40
 
 
 def main() -> int:
@@ -34,7 +34,7 @@ def main() -> int:
     with private_servers() as servers, ProcessPoolExecutor(options.processes, mp_context=spawn) as pool:
         parts = [(servers.folder, numbers[n :: options.processes]) for n in range(options.processes)]
         found = [difference for part in pool.map(run_share, parts) for difference in part]
-    for difference in found[:SHOWN]:
+    for difference in found[:DISPLAYED]:
         print(difference)
     by_engine = Counter(difference.engine for difference in found)
     print(f"{len(numbers)} queries, {len(found)} differences {dict(by_engine)}, {time.monotonic() - began:.0f} s")

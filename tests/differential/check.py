@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from tests.differential.generate import Asked, make
+from tests.differential.generate import Requested, make
 from tests.differential.reference import NOW, Expected, answer
 from tests.differential.world import ADMIN, READER, SAVED_METRICS, Row, seen
 
@@ -21,7 +21,7 @@ from analytics_core.errors import AnalyticsError
 class Difference:
     """An answer that is not the reference's."""
 
-    requested: Asked
+    requested: Requested
     engine: str
     what: str
 
@@ -47,7 +47,7 @@ def differences(cores: Mapping[str, Any], rows: Sequence[Row], numbers: Sequence
                     yield Difference(requested=requested, engine=engine, what=what)
 
 
-def _difference(core: Any, requested: Asked, expected: Expected) -> str | None:
+def _difference(core: Any, requested: Requested, expected: Expected) -> str | None:
     context = {"datasource": {"id": requested.dataset.id, "type": "table"}, "queries": [requested.query], "force": True}
     try:
         data = core.charts.data(context)

@@ -23,7 +23,7 @@ AXES = ("ts", "at", "day", "sec", "msec", "ymd", "year")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Requested:
     """A random query, the dataset that it is asked of, by whom, and the engines that can answer it."""
 
     number: str
@@ -33,7 +33,7 @@ class Asked:
     engines: tuple[str, ...]
 
 
-def make(number: str, rows: Sequence[Row]) -> Asked:
+def make(number: str, rows: Sequence[Row]) -> Requested:
     """Return the query of a number; the same number makes the same query."""
     return _Maker(random.Random(number), rows).make(number)
 
@@ -45,7 +45,7 @@ class _Maker:
         self.used: set[str] = set()
         self.dataset = source.choice(DATASETS)
 
-    def make(self, number: str) -> Asked:
+    def make(self, number: str) -> Requested:
         makers: tuple[Callable[[], dict[str, Any]], ...] = (self.series, self.table, self.table, self.raw, self.details)
         query = self.source.choice(makers)()
         if self.dataset.is_virtual and self._chance(0.5):
@@ -53,7 +53,7 @@ class _Maker:
         every = ("sqlite", "duckdb", "postgresql", "mysql")
         engines = tuple(engine for engine in every if all(engine in COLUMNS[name].engines for name in self.used))
         who = self.source.choice((ADMIN, READER))
-        return Asked(number=number, dataset=self.dataset, who=who, query=query, engines=engines)
+        return Requested(number=number, dataset=self.dataset, who=who, query=query, engines=engines)
 
     # ------------------------------------------------------------------------------------------------ kinds of queries
     def series(self) -> dict[str, Any]:
@@ -258,8 +258,8 @@ class _Maker:
 
     def _value(self, name: str) -> Any:
         """Return a value of a filter: mostly one that some row has, as a client would send it."""
-        held = [row[name] for row in self.rows if row[name] is not None]
-        value = self._pick(held)
+        values = [row[name] for row in self.rows if row[name] is not None]
+        value = self._pick(values)
         if isinstance(value, datetime) and self.dataset.hours:
             value = value.replace(microsecond=0)
         if isinstance(value, date):

@@ -83,7 +83,7 @@ class Expected:
 
 def answer(query: Mapping[str, Any], dataset: Dataset, rows: Sequence[Row], *, saved: Mapping[str, str]) -> Expected:
     """Return what a query answers over the rows of a dataset."""
-    requested = _Asked(query, dataset, saved)
+    requested = _Requested(query, dataset, saved)
     if query.get("result_type") in ("samples", "drill_detail"):
         return requested.details(rows)
     if query.get("metrics") is None:
@@ -91,7 +91,7 @@ def answer(query: Mapping[str, Any], dataset: Dataset, rows: Sequence[Row], *, s
     return requested.grouped(rows)
 
 
-class _Asked:
+class _Requested:
     """One query with its defaults filled in, and the steps of its evaluation."""
 
     def __init__(self, query: Mapping[str, Any], dataset: Dataset, saved: Mapping[str, str]) -> None:
@@ -106,9 +106,9 @@ class _Asked:
 
     # ---------------------------------------------------------------------------------------------- kinds of answers
     def grouped(self, rows: Sequence[Row]) -> Expected:
-        kept = self._passing(rows, self.bounds())
-        best = self._best_series(kept)
-        groups = self._groups(kept, best)
+        hits = self._passing(rows, self.bounds())
+        best = self._best_series(hits)
+        groups = self._groups(hits, best)
         found = [(key, members) for key, members in groups.items() if self._having(members)]
         table = [(*key, *(self._metric(item, members) for item in self.metrics)) for key, members in found]
         table = self._page(self._ordered(table))
@@ -119,28 +119,28 @@ class _Asked:
         return Expected(rows=self._named(table, best), is_ordered=True, size=len(table))
 
     def raw(self, rows: Sequence[Row]) -> Expected:
-        kept = self._passing(rows, self.bounds())
+        hits = self._passing(rows, self.bounds())
         is_ordered = bool(self.query.get("orderby")) or "row_offset" in self.query
         if not is_ordered:
-            table = [tuple(read(row) for _, read in self.columns) for row in kept]
+            table = [tuple(read(row) for _, read in self.columns) for row in hits]
             limit = self.query.get("row_limit", 50_000)
             return Expected(rows=table, is_ordered=False, size=min(limit, len(table)))
         requested = [(name, ascending) for name, ascending in self.query.get("orderby", ())]
         names = [name for name, _ in self.columns] if self.dataset.is_virtual else ["id"]
         ties = [(name, requested[-1][1] if requested else True) for name in names if name not in dict(requested)]
         for label, ascending in reversed([*requested, *ties]):
-            kept.sort(key=lambda row, name=label: _sort_key(row[name], descending=not ascending))  # type: ignore[misc]
-        table = self._page([tuple(read(row) for _, read in self.columns) for row in kept])
+            hits.sort(key=lambda row, name=label: _sort_key(row[name], descending=not ascending))  # type: ignore[misc]
+        table = self._page([tuple(read(row) for _, read in self.columns) for row in hits])
         return Expected(rows=table, is_ordered=True, size=len(table))
 
     def details(self, rows: Sequence[Row]) -> Expected:
         """Samples keep filters on values, details also the range; both show every column."""
         is_sample = self.query["result_type"] == "samples"
-        kept = self._passing(rows, {} if is_sample else self.bounds())
-        size = min(self.query.get("row_limit", 1000 if is_sample else 50_000), len(kept))
+        hits = self._passing(rows, {} if is_sample else self.bounds())
+        size = min(self.query.get("row_limit", 1000 if is_sample else 50_000), len(hits))
         if self.query.get("is_rowcount"):
             return Expected(rows=[(size,)], is_ordered=True, size=1)
-        return Expected(rows=[tuple(row.values()) for row in kept], is_ordered=False, size=size)
+        return Expected(rows=[tuple(row.values()) for row in hits], is_ordered=False, size=size)
 
     # --------------------------------------------------------------------------------------------------------- steps
     def _read(self, column: Any) -> tuple[str, Callable[[Row], Any]]:
@@ -307,8 +307,8 @@ class _Asked:
         assert since is not None
         assert until is not None
         moved = Shift(offset, since, until)
-        kept = self._passing(rows, self.bounds(moved.bounds), on_axis=False)
-        groups = self._groups(kept, best)
+        hits = self._passing(rows, self.bounds(moved.bounds), on_axis=False)
+        groups = self._groups(hits, best)
         partners = {key: tuple(self._metric(item, members) for item in self.metrics) for key, members in groups.items()}
         missing = (None,) * len(self.metrics)
         width = len(self.columns)
@@ -442,7 +442,7 @@ def _spread(values: list[Any]) -> Any:
     return max(values) - min(values) if values else None
 
 
-def _whole(value: Any, kind: str) -> Any:
+def _entire(value: Any, kind: str) -> Any:
     return int(value) if kind == "boolean" else value
 
 
@@ -451,8 +451,8 @@ _AGGREGATES: Mapping[str, Callable[[list[Any], str], Any]] = {
     "COUNT_DISTINCT": lambda values, _: len(set(values)),
     "SUM": lambda values, _: _summed(values),
     "AVG": lambda values, _: _mean(values),
-    "MIN": lambda values, kind: _whole(min(values), kind) if values else None,
-    "MAX": lambda values, kind: _whole(max(values), kind) if values else None,
+    "MIN": lambda values, kind: _entire(min(values), kind) if values else None,
+    "MAX": lambda values, kind: _entire(max(values), kind) if values else None,
 }
 
 
@@ -535,8 +535,8 @@ def _moment_of(wanted: Any) -> datetime:
 def _compared_values(value: Any, op: str, wanted: Any) -> bool:
     if value is None:
         return False
-    left = Fraction(value) if isinstance(value, Decimal | int) and not isinstance(value, bool) else value
-    return bool(_COMPARISONS[op](left, wanted))
+    operand = Fraction(value) if isinstance(value, Decimal | int) and not isinstance(value, bool) else value
+    return bool(_COMPARISONS[op](operand, wanted))
 
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {

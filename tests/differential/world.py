@@ -118,18 +118,18 @@ def _row(source: random.Random, number: int) -> Row:
         "ymd": datetime(2023, 10, 1) + timedelta(days=source.randrange(0, 300)),
         "year": datetime(source.randrange(2019, 2025), 1, 1),
     }
-    held = {name: None if source.random() < 0.08 else value for name, value in values.items()}
-    return {"id": number, **held}
+    fields = {name: None if source.random() < 0.08 else value for name, value in values.items()}
+    return {"id": number, **fields}
 
 
 def seen(data: Sequence[Row], dataset: Dataset, who: str) -> list[Row]:
     """Return the rows as somebody sees them through a dataset: those permitted, moments moved by its offset."""
-    shown = [row for row in data if not dataset.is_virtual or row["qty"] is not None]
+    result = [row for row in data if not dataset.is_virtual or row["qty"] is not None]
     if who == READER and dataset.table == TABLE:
-        shown = [row for row in shown if row["qty"] in (3, 8) or (row["price"] is not None and row["price"] < 100)]
+        result = [row for row in result if row["qty"] in (3, 8) or (row["price"] is not None and row["price"] < 100)]
     if not dataset.hours:
-        return list(shown)
-    return [{name: _moved(value, dataset.hours) for name, value in row.items()} for row in shown]
+        return list(result)
+    return [{name: _moved(value, dataset.hours) for name, value in row.items()} for row in result]
 
 
 def _moved(value: Any, hours: int) -> Any:
@@ -212,10 +212,10 @@ def _table(name: str, engine: str) -> sa.Table:
 
 
 def _stored(row: Row, engine: str) -> Row:
-    held = {name: _encoded(value, COLUMNS[name]) for name, value in row.items() if engine in COLUMNS[name].engines}
-    if held["at"] is not None:
-        held["at"] = _zoned(held["at"], row["id"], engine)
-    return held
+    fields = {name: _encoded(value, COLUMNS[name]) for name, value in row.items() if engine in COLUMNS[name].engines}
+    if fields["at"] is not None:
+        fields["at"] = _zoned(fields["at"], row["id"], engine)
+    return fields
 
 
 def _zoned(moment: datetime, number: int, engine: str) -> Any:

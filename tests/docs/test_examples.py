@@ -66,15 +66,15 @@ def test_the_examples_of_a_page_run_and_print_what_it_shows(page: Path, tmp_path
     names: dict[str, Any] = {"__name__": "__main__"}
     with contextlib.chdir(tmp_path), _closing_cores(names):
         for example in _examples(page):
-            shown = io.StringIO()
-            with contextlib.redirect_stdout(shown):
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
                 # Line numbers of a traceback are those of the page.
                 exec(compile("\n" * (example.line - 1) + example.code, _named(page), "exec"), names)
             if example.output is not None:
-                _assert_shown(example, shown.getvalue())
+                _assert_displayed(example, output.getvalue())
 
 
-def _assert_shown(example: Example, got: str) -> None:
+def _assert_displayed(example: Example, got: str) -> None:
     if not doctest.OutputChecker().check_output(example.output or "", got, COMPARISON):
         pytest.fail(
             f"line {example.line}: the page shows\n{example.output}\nbut the example prints\n{got}", pytrace=False
@@ -158,15 +158,15 @@ def test_the_examples_of_docstrings_give_what_they_show(
 ) -> None:
     module = importlib.import_module(name)
     path = Path(module.__file__ or "")
-    runner, told = doctest.DocTestRunner(optionflags=COMPARISON), io.StringIO()
+    runner, report = doctest.DocTestRunner(optionflags=COMPARISON), io.StringIO()
     for node, text in _docstrings(path):
         with _names_of(name, request) as names, contextlib.chdir(tmp_path):
             test = doctest.DocTestParser().get_doctest(
                 text, {**vars(module), **names}, getattr(node, "name", name), str(path), getattr(node, "lineno", 0)
             )
-            runner.run(test, out=told.write)
+            runner.run(test, out=report.write)
     if runner.summarize(verbose=False).failed:
-        pytest.fail(told.getvalue(), pytrace=False)
+        pytest.fail(report.getvalue(), pytrace=False)
     assert runner.tries > 0
 
 
@@ -221,10 +221,10 @@ def test_the_page_of_operations_shows_each_with_an_example_and_every_option(name
     section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
     assert f"postprocessing.{name}(" in section
     assert "```text\n" in section
-    told = {
+    options = {
         option for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for option in re.findall(r"`(\w+)`", row)
     }
-    assert set(Operations()[name].options.model_fields) <= told
+    assert set(Operations()[name].options.model_fields) <= options
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

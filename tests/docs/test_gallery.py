@@ -32,8 +32,8 @@ def test_the_gallery_shows_every_kind_light_and_dark() -> None:
 
 
 def test_every_picture_of_the_gallery_is_one_of_its_kind_and_is_told_in_words() -> None:
-    assert [kind for told, _, kind in PICTURES if re.search("ot drawn|no answer|No data", told)] == []
-    assert min(len(told) for told, *_ in PICTURES) > 20
+    assert [kind for text, _, kind in PICTURES if re.search("ot drawn|no answer|No data", text)] == []
+    assert min(len(text) for text, *_ in PICTURES) > 20
 
 
 def script() -> Any:

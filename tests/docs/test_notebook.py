@@ -25,7 +25,7 @@ def runner() -> Any:
     return module
 
 
-def shown(cell: Any) -> list[Any]:
+def displayed(cell: Any) -> list[Any]:
     """Return what a cell shows as text, and in which forms; how large a picture is may change.
 
     On a slow machine there is a line of progress as well, which is empty when the work is over.
@@ -51,7 +51,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_notebook_runs_and_shows_what_is_stored_in_it() -> None:
     run = runner()
     stored = nbformat.read(run.NOTEBOOK, as_version=4)
-    assert [shown(cell) for cell in run.run(run.NOTEBOOK).cells] == [shown(cell) for cell in stored.cells]
+    assert [displayed(cell) for cell in run.run(run.NOTEBOOK).cells] == [displayed(cell) for cell in stored.cells]
 
 
 def test_the_notebook_is_small() -> None:

@@ -31,11 +31,11 @@ def test_the_page_has_a_table_for_each_list() -> None:
 @for_each("row", ROWS, ids=lambda row: row[0][:40])
 def test_every_module_and_test_that_a_row_names_is_there(row: list[str]) -> None:
     assert len(row) == 3
-    promise, kept_in, shown_by = row
+    promise, modules, evidence = row
     assert promise
-    assert files_in(kept_in) or kept_in == "every module"
-    assert [name for name in files_in(kept_in) if not (PROJECT / "src" / "analytics_core" / name).is_file()] == []
-    tests = files_in(shown_by)
+    assert files_in(modules) or modules == "every module"
+    assert [name for name in files_in(modules) if not (PROJECT / "src" / "analytics_core" / name).is_file()] == []
+    tests = files_in(evidence)
     assert tests
     assert [name for name in tests if not (PROJECT / "tests" / name).is_file()] == []
     assert any(

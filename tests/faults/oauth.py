@@ -15,7 +15,7 @@ from tests.support.small_core import KEY, small_core
 from tests.support.token_asker import Asker, ask_all, expire
 
 from analytics_core import AnalyticsCore
-from analytics_core._engine.oauth.tokens import STORE_MARGIN_S
+from analytics_core._engine.oauth.token_renewal import STORE_MARGIN_S
 
 PROCESSES, THREADS, ANSWER_S, TIMEOUT_S = 4, 50, 1.0, 1.5
 ROUNDS, KILLS = 5, 8
@@ -61,12 +61,12 @@ def _kill(
     tally.require(guard.requests["refresh_token"] <= 2, f"asked the provider {dict(guard.requests)}")
 
 
-def _check(tally: Tally, guard: Provider, told: list[dict[str, Any]], *, limit_s: float) -> None:
-    answers = [answer for one in told for answer in one["answers"]]
+def _check(tally: Tally, guard: Provider, reports: list[dict[str, Any]], *, limit_s: float) -> None:
+    answers = [answer for one in reports for answer in one["answers"]]
     tally.require(len(answers) == PROCESSES * THREADS, "a caller got no answer")
     tally.require(set(answers) <= set(guard.issued), f"got {set(answers) - set(guard.issued)}")
-    took_s = max(one["took_s"] for one in told)
+    took_s = max(one["took_s"] for one in reports)
     tally.slowest_s = max(tally.slowest_s, took_s)
     if took_s > limit_s + BEYOND_S:
         tally.late += 1
-        tally.told.append(f"oauth: the last caller waited {took_s:.1f} s, the limit is {limit_s:g} s")
+        tally.reported.append(f"oauth: the last caller waited {took_s:.1f} s, the limit is {limit_s:g} s")

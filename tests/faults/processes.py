@@ -25,7 +25,7 @@ from analytics_core.testing.clock import FixedClock
 COUNT: dict[str, Any] = context({"metrics": ["count"]})
 CACHE_LIMIT_S = 0.3
 INTERRUPTED = Path(__file__).parents[1] / "support" / "interrupted_process.py"
-PLACES, ROUNDS, CHILDREN, ASKED = 400, 100, 20, 30
+PLACES, ROUNDS, CHILDREN, ASKING = 400, 100, 20, 30
 
 
 def caches(folder: Path) -> Tally:
@@ -36,7 +36,7 @@ def caches(folder: Path) -> Tally:
     for kind in (BrokenCache, HangingCache):
         with hosted_core(shop_url(_made(folder / kind.__name__)), cache=kind()) as host:
             core = host.as_user("admin")
-            for _ in range(ASKED):
+            for _ in range(ASKING):
                 tally.attempt(lambda: core.charts.data(COUNT).raise_for_error(), limit_s=CACHE_LIMIT_S)  # noqa: B023
     tally.require(tally.rejected == 0, "a chart needs its cache")
     return tally

@@ -63,7 +63,7 @@ def reports(kind: str, folder: Path) -> Tally:
         place.mkdir()
         with _store(kind, place) as (url, again):
             found = Trial(course, url, place, restart=again).run()
-        print(f"{tally.name}, {change:%d %B}: {found.text()}", *found.told, sep="\n! ", flush=True)
+        print(f"{tally.name}, {change:%d %B}: {found.text()}", *found.reported, sep="\n! ", flush=True)
         total += found
     _count(tally, total)
     tally.require(total.later > 0, "no message was given later")
@@ -79,7 +79,9 @@ def rows(folder: Path) -> Tally:
     command = [sys.executable, "-m", "tests.support.large_report", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     grown_mb, size, count = map(float, done.stdout.split())
-    tally.told.append(f"{tally.name}: {count:,.0f} rows, {size / 1e6:.0f} MB of CSV, {grown_mb:.0f} MB above start-up")
+    tally.reported.append(
+        f"{tally.name}: {count:,.0f} rows, {size / 1e6:.0f} MB of CSV, {grown_mb:.0f} MB above start-up"
+    )
     tally.require(count == large_report.ROWS, f"{count:,.0f} rows arrived")
     tally.require(grown_mb < MOST_MB, f"more than {MOST_MB} MB above start-up")
     return tally
@@ -93,7 +95,7 @@ def looks(folder: Path) -> Tally:
         began = time.process_time()
         world.pass_time()
         each_ms = (time.process_time() - began) / MESSAGES * 1_000
-        tally.told.append(f"{tally.name}: {MESSAGES} messages of one run take {each_ms:.1f} ms of CPU each")
+        tally.reported.append(f"{tally.name}: {MESSAGES} messages of one run take {each_ms:.1f} ms of CPU each")
         messages = {id(entry.message) for entry in world.outbox.sent[-MESSAGES:]}
         tally.require(world.states(made)[-1:] == ["Success"], "they were not sent")
         tally.require(len(messages) == 1, f"they were rendered {len(messages)} times")
@@ -113,14 +115,14 @@ def _looks_ms(world: ReportWorld, tally: Tally, count: int) -> tuple[float, floa
             schedule_id = unit.report_schedules.append(copy, actor_id=None)
             later = clock.now() + timedelta(seconds=1 if number < DUE_AT_ONCE else 10**6)
             unit.report_progress.append(ReportProgress(schedule_id=schedule_id, next_due_on=later), actor_id=None)
-    due = DueRuns(store, on_time_s=300.0, lease_s=30.0, is_held=lambda *_: True)
+    due = DueRuns(store, on_time_s=300.0, lease_s=30.0, is_leased=lambda *_: True)
     idle_ms = min(_cpu_ms(lambda: due.due(clock.now())) for _ in range(20))
     clock.advance(timedelta(seconds=1))
     found = due.due(clock.now())
     claim_ms = _cpu_ms(lambda: [due.claim(one, clock.now()) for one in (*due.due(clock.now()),)])
     tally.require(len(found) == DUE_AT_ONCE, f"{len(found)} are due")
     figures = f"nothing due takes {idle_ms:.1f} ms of CPU, {DUE_AT_ONCE} due {claim_ms:.1f} ms"
-    tally.told.append(f"{tally.name}: among {count} schedules, {figures}")
+    tally.reported.append(f"{tally.name}: among {count} schedules, {figures}")
     return idle_ms, claim_ms
 
 
@@ -133,10 +135,10 @@ def _cpu_ms(work: Callable[[], object]) -> float:
 def _count(tally: Tally, total: Judgement) -> None:
     tally.tries += total.due
     tally.answered += total.due - total.lost - total.stuck
-    tally.told.append(f"{tally.name}: {total.text()}")
+    tally.reported.append(f"{tally.name}: {total.text()}")
     for name, count in total.wrongs.items():
         tally.require(not count, f"{count} {name}")
-    tally.told += total.told
+    tally.reported += total.reported
 
 
 @contextmanager

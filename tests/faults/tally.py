@@ -25,7 +25,7 @@ class Tally:
     late: int = 0
     lost: int = 0
     slowest_s: float = 0.0
-    told: list[str] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
 
     def attempt(self, work: Callable[[], Any], *, limit_s: float) -> Any:
         """Do some work, whose answer or typed error must come within its limit; return the answer or None."""
@@ -39,12 +39,12 @@ class Tally:
             self.rejected += 1
         except Exception as error:  # told and counted: the scenario is not clean
             self.raw += 1
-            self.told.append(f"{self.name}: {type(error).__name__}: {error}")
+            self.reported.append(f"{self.name}: {type(error).__name__}: {error}")
         took_s = time.monotonic() - started
         self.slowest_s = max(self.slowest_s, took_s)
         if took_s > limit_s + BEYOND_S:
             self.late += 1
-            self.told.append(f"{self.name}: an answer took {took_s:.1f} s, its limit is {limit_s:g} s")
+            self.reported.append(f"{self.name}: an answer took {took_s:.1f} s, its limit is {limit_s:g} s")
         return answer
 
     def require(self, condition: object, what: str) -> None:
@@ -54,7 +54,7 @@ class Tally:
             self.answered += 1
         else:
             self.lost += 1
-            self.told.append(f"{self.name}: {what}")
+            self.reported.append(f"{self.name}: {what}")
 
     @property
     def is_clean(self) -> bool:
@@ -69,5 +69,5 @@ def print_table(tallies: Sequence[Tally]) -> None:
     width = max(len(str(line[0])) for line in (heads, *lines))
     for line in (heads, *lines):
         print(f"{line[0]!s:<{width}}" + "".join(f"{value!s:>10}" for value in line[1:]))
-    for text in (text for tally in tallies for text in tally.told):
+    for text in (text for tally in tallies for text in tally.reported):
         print("!", text)

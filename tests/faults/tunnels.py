@@ -23,6 +23,6 @@ def cut_tunnels(folder: Path) -> Tally:
     tally.tries = found.answered + found.typed.total() + len(found.wrong)
     tally.answered, tally.rejected = found.answered, found.typed.total()
     tally.require(not found.wrong, f"wrong answers: {found.wrong[:3]}")
-    tally.require(not found.left_over, f"left over: {found.left_over[:5]}")
+    tally.require(not found.residue, f"left over: {found.residue[:5]}")
     tally.require(found.cuts and found.answered, "no tunnel was cut, or no query was answered")
     return tally

@@ -30,13 +30,13 @@ def uploads(engine: str, folder: Path) -> Tally:
     file = folder / "large.csv"
     write_csv(file, ROWS)
     with _database(engine, folder) as url:
-        told = tally.attempt(lambda: _uploaded(url, file), limit_s=LIMIT_S) or {"rows": 0, "mb": 0, "s": 0}
-        tally.told.append(f"{tally.name}: {told['rows']} rows in {told['s']:.1f} s and {told['mb']:.0f} MB")
-        tally.require(told["rows"] == ROWS, f"wrote {told['rows']} rows")
-        tally.require(told["mb"] <= MOST_MB, f"took {told['mb']:.0f} MB")
+        report = tally.attempt(lambda: _uploaded(url, file), limit_s=LIMIT_S) or {"rows": 0, "mb": 0, "s": 0}
+        tally.reported.append(f"{tally.name}: {report['rows']} rows in {report['s']:.1f} s and {report['mb']:.0f} MB")
+        tally.require(report["rows"] == ROWS, f"wrote {report['rows']} rows")
+        tally.require(report["mb"] <= MOST_MB, f"took {report['mb']:.0f} MB")
         chance = random.Random(engine)
         for if_exists in ("replace", "append", "fail") * (KILLS // 3):
-            _kill(tally, url, file, if_exists, after_s=chance.uniform(0, told["s"]))
+            _kill(tally, url, file, if_exists, after_s=chance.uniform(0, report["s"]))
     return tally
 
 
@@ -56,8 +56,8 @@ def _program(url: str, file: Path, if_exists: str) -> subprocess.Popen[str]:
 
 def _uploaded(url: str, file: Path) -> dict[str, Any]:
     with _program(url, file, "replace") as process:
-        told, _ = process.communicate(timeout=LIMIT_S)
-    found: dict[str, Any] = json.loads(told.splitlines()[-1])
+        output, _ = process.communicate(timeout=LIMIT_S)
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
     return found
 
 
@@ -73,10 +73,10 @@ def _kill(tally: Tally, url: str, file: Path, if_exists: str, *, after_s: float)
         process.stdout.readline()
         time.sleep(after_s)
         process.kill()
-    whole = before + ROWS if if_exists == "append" else ROWS
+    total = before + ROWS if if_exists == "append" else ROWS
     with upload_target(url) as target:
         found = _count(target)
-        tally.require(found in (before, whole), f"{if_exists}: {found} rows after a kill, before it {before}")
+        tally.require(found in (before, total), f"{if_exists}: {found} rows after a kill, before it {before}")
         again = tally.attempt(lambda: target.upload(FIRST, if_exists="replace"), limit_s=LIMIT_S)
         tally.require(again is not None and _count(target) == 1, f"{if_exists}: no upload after a kill")
         tally.require(_is_clean(target), f"{if_exists}: tables are left: {target.tables()}")

@@ -81,13 +81,13 @@ def moments(spec: EngineSpec) -> Iterator[str]:
         try:
             yield f"  moment: {spec.moment(column(), time_format).sql(spec.dialect)}"
             bound = spec.time_bound(column(), time_format, datetime(2024, 1, 31, 10, 20, 30, 400000))
-            yield f"  bound: {shown(spec, bound)}"
-            yield f"  equal: {shown(spec, spec.time_equal(column(), time_format, datetime(2024, 1, 31)))}"
+            yield f"  bound: {displayed(spec, bound)}"
+            yield f"  equal: {displayed(spec, spec.time_equal(column(), time_format, datetime(2024, 1, 31)))}"
         except UnsupportedByEngineError as rejection:
             yield f"  refused: {rejection}"
 
 
-def shown(spec: EngineSpec, bound: TimeBound) -> str:
+def displayed(spec: EngineSpec, bound: TimeBound) -> str:
     return f"{bound.left.sql(spec.dialect)} <-> {bound.value!r}"
 
 

@@ -108,10 +108,10 @@ def test_a_pair_has_sql_or_says_why_it_has_none(pairs: Mapping[str, Pair]) -> No
 def test_a_payload_is_exact_unless_its_pair_says_by_which_fields_it_differs(pairs: Mapping[str, Pair]) -> None:
     for name, pair in pairs.items():
         kind, found = KINDS[pair["form"]["viz_type"]], built(pair)
-        told = [note.partition(":")[0] for note in found.notes]
+        note_fields = [note.partition(":")[0] for note in found.notes]
         if kind.name != LAYERED:
-            assert [fields for fields in told if fields != kind.name] == pair.get("differs", []), name
-        assert (found.fidelity is Fidelity.EXACT) is (kind.is_compared and not told), name
+            assert [fields for fields in note_fields if fields != kind.name] == pair.get("differs", []), name
+        assert (found.fidelity is Fidelity.EXACT) is (kind.is_compared and not note_fields), name
 
 
 def test_every_kind_of_chart_has_a_pair(pairs: Mapping[str, Pair]) -> None:

@@ -27,7 +27,7 @@ def written(name: str, engine: str) -> str:
     return f"-- bound\n{made.sql}\n-- parameters\n-- {made.parameters!r}\n-- display\n{made.display_sql}\n"
 
 
-def kept(engine: str) -> dict[str, str]:
+def retained(engine: str) -> dict[str, str]:
     """Return the golden statements of an engine by the names of their payloads."""
     text = (FOLDER / f"{engine}.sql").read_text(encoding="utf-8")
     parts = text.split("-- ==== ")[1:]
@@ -41,7 +41,7 @@ def test_statements_are_as_kept(engine: str) -> None:
         FOLDER.mkdir(parents=True, exist_ok=True)
         text = "\n".join(f"-- ==== {name} ====\n{body}" for name, body in made.items())
         (FOLDER / f"{engine}.sql").write_text(text, encoding="utf-8")
-    golden = kept(engine)
+    golden = retained(engine)
     assert list(made) == list(golden)
     for name, body in made.items():
         assert body == golden[name], name

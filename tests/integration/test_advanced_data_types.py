@@ -56,7 +56,7 @@ def found(core: AnalyticsCore, col: str, op: str, val: Any = None) -> list[Any]:
 
 # ----------------------------------------------------------------------------------------------------------- reading
 @for_each(
-    ("kind", "values", "numbers", "shown"),
+    ("kind", "values", "numbers", "expected"),
     [
         ("internet_address", ["1.1.1.1"], ("16843009",), "1.1.1.1"),
         ("internet_address", [16843009], ("16843009",), "1.1.1.1"),
@@ -82,10 +82,10 @@ def found(core: AnalyticsCore, col: str, op: str, val: Any = None) -> list[Any]:
     ],
 )
 def test_values_are_read_as_numbers_and_shown(
-    shop: SmallCore, kind: str, values: list[Any], numbers: tuple[str, ...], shown: str
+    shop: SmallCore, kind: str, values: list[Any], numbers: tuple[str, ...], expected: str
 ) -> None:
     answer = shop.core.explore.advanced_data_type(kind, values)
-    assert (answer.values, answer.display_value, answer.error_message) == (numbers, shown, "")
+    assert (answer.values, answer.display_value, answer.error_message) == (numbers, expected, "")
     assert answer.valid_filter_operators == ("==", "!=", "IN", "NOT IN", ">", ">=", "<", "<=")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
-from tests.support.annotated import BY_MONTH, HOST, YEAR, answer, chart, layer, releases, shown, titles
+from tests.support.annotated import BY_MONTH, HOST, YEAR, answer, chart, displayed, layer, releases, titles
 from tests.support.cases import for_each
 from tests.support.shop import AMOUNT, KEY, add_reader, ask, axis, context, hosted_core, orders_core, shop_url, total
 
@@ -45,7 +45,7 @@ def test_a_stored_layer_gives_its_annotations(core: AnalyticsCore, kind: str | N
     texts = {"short_descr": "2.0", "long_descr": "a “new”\nversion", "json_metadata": '{"a": [1]}'}
     core.annotations.create(layer_id, {"start_dttm": "2024-03-01", "end_dttm": "2024-03-02T00:00:00.5", **texts})
     times = {"start_dttm": MS_OF_MARCH, "end_dttm": MS_OF_MARCH + 86_400_500}
-    assert shown(core, layer(layer_id, kind=kind)) == {
+    assert displayed(core, layer(layer_id, kind=kind)) == {
         "Marks": {
             "columns": ["start_dttm", "end_dttm", "short_descr", "long_descr", "json_metadata"],
             "records": [{**times, **texts}],
@@ -76,7 +76,7 @@ def test_without_layers_annotation_data_is_empty(core: AnalyticsCore) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("days", "are_shown"),
+    ("days", "are_visible"),
     [
         ("2023-12-31T23:59:59.999999", False),
         ("2024-01-01", True),
@@ -89,9 +89,9 @@ def test_without_layers_annotation_data_is_empty(core: AnalyticsCore) -> None:
     ],
 )
 def test_annotations_that_touch_the_range_of_the_query_are_shown(
-    core: AnalyticsCore, days: str, are_shown: bool
+    core: AnalyticsCore, days: str, are_visible: bool
 ) -> None:
-    assert titles(core, layer(releases(core, days))) == ([days] if are_shown else [])
+    assert titles(core, layer(releases(core, days))) == ([days] if are_visible else [])
 
 
 @pytest.mark.slow
@@ -233,7 +233,7 @@ def test_a_chart_as_layer_gives_the_rows_of_its_first_query(core: AnalyticsCore,
     second = {"columns": ["country"], "metrics": ["count"]}
     chart_id = chart(core, {**BY_MONTH, "post_processing": [{"operation": "cum", "options": CUM}]}, second)
     own = core.charts.data(chart_id).raise_for_error().results[0]
-    data = shown(core, layer(chart_id, source, "TIME_SERIES"))
+    data = displayed(core, layer(chart_id, source, "TIME_SERIES"))
     assert data == {"Marks": {"columns": ["month", "amount"], "records": own.data}}
     assert len(own.data) == 24
 
@@ -241,7 +241,7 @@ def test_a_chart_as_layer_gives_the_rows_of_its_first_query(core: AnalyticsCore,
 def test_each_chart_of_several_layers_gives_its_own_rows(core: AnalyticsCore) -> None:
     queries = {"Days": {"columns": ["id"], "row_limit": 1}, "Lands": {"columns": ["country"], "row_limit": 2}}
     layers = [layer(chart(core, query), "table", name=name) for name, query in queries.items()]
-    found = shown(core, *layers)
+    found = displayed(core, *layers)
     assert {name: (found[name]["columns"], len(found[name]["records"])) for name in queries} == {
         "Days": (["id"], 1),
         "Lands": (["country"], 2),
@@ -253,14 +253,14 @@ CUM = {"columns": {"amount": "amount"}, "operator": "sum"}
 
 def test_a_chart_that_stores_another_result_type_gives_rows_all_the_same(core: AnalyticsCore) -> None:
     chart_id = chart(core, {**BY_MONTH, "result_type": "columns"}, result_type="query")
-    assert shown(core, layer(chart_id, "line", "TIME_SERIES"))["Marks"]["columns"] == ["month", "amount"]
+    assert displayed(core, layer(chart_id, "line", "TIME_SERIES"))["Marks"]["columns"] == ["month", "amount"]
 
 
 def test_the_totals_of_another_query_of_the_chart_count(core: AnalyticsCore) -> None:
     share = {"operation": "contribution", "options": {"columns": ["count"], "rename_columns": ["share"]}}
     query = {"columns": ["country"], "metrics": ["count"], "row_limit": 1, "post_processing": [share]}
     chart_id = chart(core, query, {"metrics": ["count"]})
-    (record,) = shown(core, layer(chart_id, "table", "TIME_SERIES"))["Marks"]["records"]
+    (record,) = displayed(core, layer(chart_id, "table", "TIME_SERIES"))["Marks"]["records"]
     assert 0 < record["share"] < 1
 
 
@@ -297,7 +297,7 @@ def test_overrides_bound_the_time_of_the_chart(
 ) -> None:
     bounded = {"granularity": "order_date"} if way == "granularity" else {"filters": [TEMPORAL]}
     chart_id = chart(core, {"metrics": [AMOUNT], **bounded})
-    (record,) = shown(core, layer(chart_id, "line", "TIME_SERIES", overrides=overrides))["Marks"]["records"]
+    (record,) = displayed(core, layer(chart_id, "line", "TIME_SERIES", overrides=overrides))["Marks"]["records"]
     assert record["amount"] == pytest.approx(total(lambda row: chosen(row["order_date"])))
 
 
@@ -316,7 +316,7 @@ def test_overrides_set_the_time_grain_of_the_chart(
         query = {"columns": ["order_date"], "granularity": "order_date", "metrics": [AMOUNT]}
     chart_id = chart(core, {**query, "time_range": "2023-01-01 : 2025-01-01", "filters": [TEMPORAL]})
     host = {**HOST, "time_range": "No filter"}  # by month: what null takes over
-    found = shown(core, layer(chart_id, "line", "TIME_SERIES", overrides={name: grain}), query=host)
+    found = displayed(core, layer(chart_id, "line", "TIME_SERIES", overrides={name: grain}), query=host)
     assert len(found["Marks"]["records"]) == rows
 
 
@@ -325,14 +325,14 @@ def test_overrides_set_the_time_column_of_the_chart(core: AnalyticsCore) -> None
     chart_id = chart(core, {"columns": ["id"], "row_limit": 0}, dataset=2)
     wide = {"granularity": "joined_on", "time_range": "No filter"}
     none = {"granularity_sqla": "joined_on", "time_range": "1900-01-01 : 1901-01-01"}
-    assert shown(core, layer(chart_id, "table", overrides=wide))["Marks"]["records"]
-    assert shown(core, layer(chart_id, "table", overrides=none))["Marks"]["records"] == []
+    assert displayed(core, layer(chart_id, "table", overrides=wide))["Marks"]["records"]
+    assert displayed(core, layer(chart_id, "table", overrides=none))["Marks"]["records"] == []
 
 
 def test_null_takes_the_time_column_of_the_view(core: AnalyticsCore) -> None:
     chart_id = chart(core, {"metrics": ["count"]})
     both = {"granularity": None, "time_range": None}
-    (record,) = shown(core, layer(chart_id, "line", overrides=both))["Marks"]["records"]
+    (record,) = displayed(core, layer(chart_id, "line", overrides=both))["Marks"]["records"]
     assert record["count"] == ask(core, {**HOST, "columns": []}).data[0]["count"]
 
 
@@ -349,7 +349,7 @@ def test_overrides_that_do_nothing_are_told(core: AnalyticsCore) -> None:
 
 def test_the_time_range_of_a_layer_bounds_the_main_time_column_of_its_chart(core: AnalyticsCore) -> None:
     chart_id = chart(core, {"metrics": ["count"]})
-    (record,) = shown(core, layer(chart_id, "line", overrides={"time_range": YEAR}))["Marks"]["records"]
+    (record,) = displayed(core, layer(chart_id, "line", overrides={"time_range": YEAR}))["Marks"]["records"]
     assert (
         record["count"]
         == ask(core, {"metrics": ["count"], "time_range": YEAR, "granularity": "order_date"}).data[0]["count"]
@@ -411,7 +411,7 @@ def test_marks_show_the_columns_that_they_name_and_all_without_descriptions(
     core: AnalyticsCore, kind: str, fields: dict[str, Any], columns: list[str]
 ) -> None:
     chart_id = chart(core, ORDERS_TABLE)
-    data = shown(core, layer(chart_id, "table", kind, **fields))["Marks"]
+    data = displayed(core, layer(chart_id, "table", kind, **fields))["Marks"]
     rows = core.charts.data(chart_id).results[0].data
     assert data["columns"] == columns
     assert data["records"] == [{name: row[name] for name in columns} for row in rows]
@@ -461,7 +461,7 @@ def host(url: str) -> Iterator[AnalyticsCore]:
 def test_a_chart_that_the_actor_may_not_read_fails_the_query_without_data(host: AnalyticsCore) -> None:
     admin, reader = host.as_user("admin"), add_reader(host, "anna", ("dataset", 1))
     chart_id = chart(admin, {"columns": ["name"]}, dataset=2)
-    assert len(shown(admin, layer(chart_id, "table"))["Marks"]["records"]) > 1
+    assert len(displayed(admin, layer(chart_id, "table"))["Marks"]["records"]) > 1
     result = answer(reader, layer(chart_id, "table"))
     assert isinstance(result.failure, errors.ChartAccessError)
     assert (result.failure.status, result.failure.error_type.value) == (403, "CHART_SECURITY_ACCESS_ERROR")
@@ -485,14 +485,14 @@ def test_the_context_of_a_chart_cannot_lead_to_another_dataset(host: AnalyticsCo
         {"slice_name": "mine", "datasource_id": 1, "datasource_type": "table", "query_context": stolen}
     ).id
     assert isinstance(answer(reader, layer(chart_id, "table")).failure, errors.DatasetAccessError)
-    assert shown(admin, layer(chart_id, "table"))["Marks"]["records"]
+    assert displayed(admin, layer(chart_id, "table"))["Marks"]["records"]
 
 
 def test_the_row_rules_of_the_actor_hold_in_layers_also_after_others_filled_the_cache(host: AnalyticsCore) -> None:
     admin, reader = host.as_user("admin"), add_reader(host, "anna", ("dataset", 1))
     chart_id = chart(admin, {"columns": ["country"], "metrics": ["count"]})
     seen = {
-        name: {row["country"] for row in shown(core, layer(chart_id, "table"))["Marks"]["records"]}
+        name: {row["country"] for row in displayed(core, layer(chart_id, "table"))["Marks"]["records"]}
         for name, core in (("admin", admin), ("anna", reader), ("admin again", admin))
     }
     assert len(seen["admin"]) > 1
@@ -520,7 +520,7 @@ def test_the_ledger_tells_which_annotations_were_left_out(url: str) -> None:
     with orders_core(url, max_annotations=2) as core:
         layer_id = releases(core, "2024-03-03", "2024-03-01", "2024-03-02")
         result = answer(core, layer(layer_id))
-        all_shown = answer(core, layer(releases(core, "2024-03-01", "2024-03-02", name="few")))
+        complete = answer(core, layer(releases(core, "2024-03-01", "2024-03-02", name="few")))
     assert [record["short_descr"] for record in result.annotations[0].records] == ["2024-03-01", "2024-03-02"]
     (entry,) = [limit for limit in result.limits if "annotation" in limit.limit]
     assert entry.to_payload() == {
@@ -529,7 +529,7 @@ def test_the_ledger_tells_which_annotations_were_left_out(url: str) -> None:
         "set_by": "Settings.max_annotations",
         "cut": True,
     }
-    assert not [limit for limit in all_shown.limits if "annotation" in limit.limit]
+    assert not [limit for limit in complete.limits if "annotation" in limit.limit]
 
 
 def test_the_ledger_tells_when_the_limit_of_a_chart_cut_its_layer(core: AnalyticsCore) -> None:
@@ -587,7 +587,7 @@ def test_force_reads_the_chart_of_a_layer_anew(tmp_path: Path) -> None:
         marks = layer(chart(core, {"metrics": ["count"]}), "line")
 
         def counted(**options: Any) -> int:
-            return shown(core, marks, **options)["Marks"]["records"][0]["count"]
+            return displayed(core, marks, **options)["Marks"]["records"][0]["count"]
 
         before = counted()
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
@@ -620,6 +620,6 @@ def test_layers_kept_on_a_server_show_alike(make_database: str, url: str, reques
         layer_id = releases(admin, *days)
         assert titles(admin, layer(layer_id)) == ["2023-06-01/2024-01-01", "2024-01-01", "2024-12-31T23:59:59"]
         own = layer(chart(admin, BY_MONTH), "line", "TIME_SERIES", overrides={"time_grain_sqla": "P1Y"})
-        assert len(shown(admin, own)["Marks"]["records"]) == 2
+        assert len(displayed(admin, own)["Marks"]["records"]) == 2
         admin.annotation_layers.delete(layer_id)
         assert "was deleted" in answer(admin, layer(layer_id)).notes[0]

@@ -118,10 +118,10 @@ def test_processed_answers_come_back(core: AnalyticsCore, form: str) -> None:
 def test_answers_with_annotations_come_back(
     core: AnalyticsCore, layers: list[dict[str, Any]], result_type: str
 ) -> None:
-    shown = {**MONTHS, "annotation_layers": layers}
+    annotated = {**MONTHS, "annotation_layers": layers}
     lost = {**MONTHS, "annotation_layers": [layer(9_999)]}
     for _ in range(2):
-        answer = core.charts.data(context(shown, lost, result_type=result_type))
+        answer = core.charts.data(context(annotated, lost, result_type=result_type))
         assert [len(result.annotations) for result in answer.results] == [3, 0]
         assert answer.results[1].failure is not None
         assert_same(answer)

@@ -75,10 +75,10 @@ class Recorder:
     """Keeps what is observed."""
 
     def __init__(self) -> None:
-        self.told: list[Observation] = []
+        self.reported: list[Observation] = []
 
     def observe(self, observation: Observation) -> None:
-        self.told.append(observation)
+        self.reported.append(observation)
 
     def close(self) -> None:
         pass
@@ -86,17 +86,17 @@ class Recorder:
     def forget(self, last: int) -> None:
         """Forget all up to the question that gave `last` rows: observers are told by another thread, in order."""
         latest = time.monotonic() + 20
-        while not (self.told and self.told[-1].rows == last) and time.monotonic() < latest:
+        while not (self.reported and self.reported[-1].rows == last) and time.monotonic() < latest:
             time.sleep(0.01)
-        self.told.clear()
+        self.reported.clear()
 
     def take(self, count: int) -> list[Observation]:
         """Return what is observed, once there is so much of it."""
         latest = time.monotonic() + 20
-        while len(self.told) < count and time.monotonic() < latest:
+        while len(self.reported) < count and time.monotonic() < latest:
             time.sleep(0.01)
-        assert len(self.told) == count
-        return self.told
+        assert len(self.reported) == count
+        return self.reported
 
 
 class World:
@@ -170,8 +170,8 @@ def test_a_stream_has_the_values_of_the_answer(world: World) -> None:
     streamed = table(world.admin.charts.batches(context(RAW, dataset=2)))
     assert streamed.num_rows == COUNT
     assert streamed.column_names == list(NAMES)
-    for name, shown, expected in zip(NAMES, streamed.columns, answer.arrow().columns, strict=True):
-        mine, theirs = shown.to_pylist(), expected.to_pylist()
+    for name, column, expected in zip(NAMES, streamed.columns, answer.arrow().columns, strict=True):
+        mine, theirs = column.to_pylist(), expected.to_pylist()
         assert mine == theirs, name
         assert {*map(type, mine)} == {*map(type, theirs)}, name
     assert world.lent == 0
@@ -179,10 +179,10 @@ def test_a_stream_has_the_values_of_the_answer(world: World) -> None:
 
 @pytest.mark.slow
 def test_a_stream_has_the_values_that_were_stored(world: World) -> None:
-    shown = table(world.admin.datasets.batches(2)).sort_by("id")
+    streamed = table(world.admin.datasets.batches(2)).sort_by("id")
     expected = [row(number) for number in range(COUNT)]
     for place, name in enumerate(NAMES):
-        values, mine = [one[place] for one in expected], shown[name].to_pylist()
+        values, mine = [one[place] for one in expected], streamed[name].to_pylist()
         if world.engine == "sqlite" and name == "price":
             values = [None if value is None else float(value) for value in values]
         assert mine == values, name
@@ -234,9 +234,9 @@ def test_each_reader_streams_their_own_rows(world: World) -> None:
 
 
 def test_who_may_not_read_the_dataset_streams_nothing(world: World) -> None:
-    nobody = add_reader(world.host, "nobody", on=None)
+    stranger = add_reader(world.host, "nobody", on=None)
     with pytest.raises(DatasetAccessError):
-        nobody.datasets.batches(2)
+        stranger.datasets.batches(2)
     with pytest.raises(NotFoundError):
         world.admin.datasets.batches(99)
     with pytest.raises(UnknownColumnError):
@@ -283,12 +283,12 @@ def test_each_stream_is_observed_once(world: World) -> None:
         next(early)
     with pytest.raises(QueryError):
         world.admin.charts.batches(context({"metrics": ["nmae"]}, dataset=2))
-    whole, part, failed = world.recorder.take(3)
-    assert (whole.rows, whole.dataset_id, whole.is_cached, whole.error_type) == (COUNT, 2, False, None)
+    full, part, failed = world.recorder.take(3)
+    assert (full.rows, full.dataset_id, full.is_cached, full.error_type) == (COUNT, 2, False, None)
     assert part.rows == early.rows < COUNT
     assert failed.error_type is not None
-    assert set(whole.steps_ms) >= {"prepare", "database", "results"}
-    assert whole.fingerprint == part.fingerprint
+    assert set(full.steps_ms) >= {"prepare", "database", "results"}
+    assert full.fingerprint == part.fingerprint
 
 
 def test_other_libraries_take_a_stream(world: World) -> None:
@@ -398,7 +398,7 @@ def test_a_large_result_takes_little_memory(world: World, road: str, many: int) 
     command = [sys.executable, str(PROCESS), road, world.url, *both]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["rows"] == many
-    assert told["batches"] > 10
-    assert told["grown"] < 24_000_000, told
+    report = json.loads(done.stdout)
+    assert report["rows"] == many
+    assert report["batches"] > 10
+    assert report["grown"] < 24_000_000, report

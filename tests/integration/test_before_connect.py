@@ -131,10 +131,10 @@ def test_what_stops_a_statement_goes_to_the_address_that_its_connection_reached(
 ) -> None:
     if url.get_backend_name() == "postgresql":
         pytest.skip("libpq's cancel does so of itself")
-    told = []
+    peers = []
 
     def lead(named: dict[str, Any]) -> None:
-        told.append(named.get(PEER))
+        peers.append(named.get(PEER))
         named[ADDRESSES] = named.get(PEER, "127.0.0.1")
 
     stopper = Stopper()
@@ -145,7 +145,7 @@ def test_what_stops_a_statement_goes_to_the_address_that_its_connection_reached(
         with pytest.raises(sa.exc.DBAPIError):
             connection.exec_driver_sql(endless_of(url))
         stopper.finish()
-    assert told[:2] == [None, "127.0.0.1"]
+    assert peers[:2] == [None, "127.0.0.1"]
 
 
 def endless_of(url: sa.URL) -> str:

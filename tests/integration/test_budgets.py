@@ -85,8 +85,8 @@ def budget_world(engine: str, url: str, folder: Path, budgets: tuple[Budget, ...
         admin.databases.create({"database_name": "shop", "sqlalchemy_uri": url, **flags})
         admin.datasets.create({"database": 1, "table_name": "orders"})
         virtual = admin.datasets.create({"database": 1, "table_name": "v", "sql": "SELECT id FROM orders"})
-        asked = {"datasource_id": 1, "datasource_type": "table", "params": form(1)}
-        admin.charts.create({"slice_name": "By region", "viz_type": "table", **asked})
+        fields = {"datasource_id": 1, "datasource_type": "table", "params": form(1)}
+        admin.charts.create({"slice_name": "By region", "viz_type": "table", **fields})
         filtered_dashboard(admin)
         role = admin.roles.create({"name": "analysts", "is_admin": True})
         ann = host.as_user(admin.users.create({"username": "ann", "email": "a@example.com", "roles": [role.id]}).id)
@@ -143,15 +143,15 @@ def test_a_day_that_is_spent_stops_every_road_and_the_next_one_opens_them(world_
     world = world_of(Budget(user="ann", rows_per_day=500))
     roads = world.roads()
     assert outcomes(roads) == {}
-    kept = {**world.context(), "force": False}
-    assert world.ann.charts.data(kept).results[0].rowcount == 30
+    context = {**world.context(), "force": False}
+    assert world.ann.charts.data(context).results[0].rowcount == 30
     with pytest.raises(BudgetError):
         deque(map(world.ann.sql, repeat("SELECT id FROM orders", 20)), maxlen=0)
     stopped = outcomes(roads)
     assert set(stopped) == set(roads)
-    told = "the budget of user 'ann' allows 500 rows per day: 500 were spent before; it is free again at 2026-05-02"
-    assert all(told in message for message in stopped.values())
-    assert world.ann.charts.data(kept).results[0].rowcount == 30  # a result in the cache costs nothing
+    reason = "the budget of user 'ann' allows 500 rows per day: 500 were spent before; it is free again at 2026-05-02"
+    assert all(reason in message for message in stopped.values())
+    assert world.ann.charts.data(context).results[0].rowcount == 30  # a result in the cache costs nothing
     assert world.admin.sql("SELECT id FROM orders").rowcount == 30
     world.clock.advance(timedelta(days=1))
     assert outcomes(roads) == {}
@@ -169,11 +169,11 @@ def test_more_rows_than_a_statement_may_give_end_the_reading_on_every_road(world
 def test_seconds_of_a_budget_lower_the_time_limit_and_are_counted(world_of: World) -> None:
     world = world_of(Budget(user="ann", seconds_per_statement=0.5), Budget(user="ann", seconds_per_day=0.8))
     sql = ENDLESS[world.engine]
-    told = "the budget of user 'ann' allows 0.5 seconds per statement: the statement took longer and was stopped"
-    with pytest.raises(BudgetError, match=told):
+    reason = "the budget of user 'ann' allows 0.5 seconds per statement: the statement took longer and was stopped"
+    with pytest.raises(BudgetError, match=reason):
         world.ann.sql(sql)
-    told = r"allows 0.8 seconds per day: 0.\d+ were spent before; the statement took longer"
-    with pytest.raises(BudgetError, match=told):
+    reason = r"allows 0.8 seconds per day: 0.\d+ were spent before; the statement took longer"
+    with pytest.raises(BudgetError, match=reason):
         list(world.ann.sql.batches(sql))
     with pytest.raises(BudgetError, match=r"allows 0.8 seconds per day: "):
         world.ann.sql.execute({"database_id": 1, "sql": f"SELECT 1 AS one; {sql}"})
@@ -198,15 +198,15 @@ def test_a_background_job_stands_under_the_budgets_of_who_asked(world_of: World)
 def test_explain_says_which_budgets_bound_a_query(world_of: World) -> None:
     world = world_of(Budget(user="ann", rows_per_day=500), Budget(database=1, seconds_per_statement=5))
     world.ann.sql("SELECT id FROM orders")
-    told = (
+    reasons = (
         "the budget of user 'ann' allows 500 rows per day, and 30 are spent",
         "the budget of database 1 allows 5 seconds per statement",
     )
     explained = world.ann.sql.explain("SELECT id FROM orders")
-    assert explained.budgets == told
-    assert told[0] in str(explained)
-    assert set(told) <= set(world.ann.charts.explain(world.context()).queries[0].notes)
-    assert world.admin.sql.explain("SELECT id FROM orders").budgets == told[1:]
+    assert explained.budgets == reasons
+    assert reasons[0] in str(explained)
+    assert set(reasons) <= set(world.ann.charts.explain(world.context()).queries[0].notes)
+    assert world.admin.sql.explain("SELECT id FROM orders").budgets == reasons[1:]
 
 
 def test_a_cost_is_asked_for_where_a_budget_bounds_it(world_of: World) -> None:

@@ -233,8 +233,8 @@ def test_a_chart_is_stored_and_answered_as_it_is_asked(core: AnalyticsCore, kind
     stored = chart.save_as(f"a {kind}")
     assert core.charts.data(stored.id).results[0].rows() == found.rows()
     assert stored.viz_type == chart.form_data["viz_type"]
-    shown = chart._repr_mimebundle_()
-    assert {"image/svg+xml", "image/png"} & shown.keys()
+    bundle = chart._repr_mimebundle_()
+    assert {"image/svg+xml", "image/png"} & bundle.keys()
     assert chart.picture(format="svg").description.startswith(DRAWN_AS.get(kind, kind.replace("_", " ").capitalize()))
 
 
@@ -275,8 +275,8 @@ def test_the_least_parts_of_a_question_are_those_of_its_pie(core: AnalyticsCore)
 def test_values_of_an_axis_are_chosen_with_all_of_their_series(core: AnalyticsCore) -> None:
     query = core.dataset("visits").query("revenue").by("city", "tenant").top(2, of="city")
     cells = query.pivot("tenant").pandas().set_index("city").sum(axis=1)
-    shown = query.chart("bar").pandas().set_index("city").sum(axis=1)
-    assert shown.to_dict() == pytest.approx(cells.to_dict())
+    bars = query.chart("bar").pandas().set_index("city").sum(axis=1)
+    assert bars.to_dict() == pytest.approx(cells.to_dict())
 
 
 def test_a_line_of_more_than_ten_thousand_points_has_all_of_them_in_order_of_time() -> None:
@@ -297,12 +297,12 @@ NOT_ADDED_UP: Sequence[tuple[str, Question]] = (
 def test_sums_of_what_does_not_add_up_are_told(core: AnalyticsCore, label: str, question: Question) -> None:
     cells = question(core.dataset("visits")).by("tenant", "region").pivot("region", totals=True)
     running = question(core.dataset("visits")).by("tenant").cumulative()
-    for asked, place in ((cells, "the totals"), (cells.chart("pivot_table"), "the totals"), (running, "the running")):
-        (note,) = asked.run().results[0].notes
+    for query, place in ((cells, "the totals"), (cells.chart("pivot_table"), "the totals"), (running, "the running")):
+        (note,) = query.run().results[0].notes
         assert place in note
         assert repr(label) in note
-        (shown,) = picture_data(asked.run())[0].notes
-        assert shown.casefold() == f"{note.casefold()}."
+        (picture_note,) = picture_data(query.run())[0].notes
+        assert picture_note.casefold() == f"{note.casefold()}."
 
 
 def test_sums_of_what_adds_up_are_not_told(core: AnalyticsCore) -> None:

@@ -21,10 +21,10 @@ class CountingConnector:
 
     def __init__(self, pools: SqlAlchemyConnector) -> None:
         self._pools = pools
-        self.asked = 0
+        self.queried = 0
 
     def engine(self, *arguments: Any, **named: Any) -> Any:
-        self.asked += 1
+        self.queried += 1
         return self._pools.engine(*arguments, **named)
 
     def dispose(self, database_id: int) -> None:
@@ -55,7 +55,7 @@ def core(connector: CountingConnector, tmp_path: Path) -> Iterator[AnalyticsCore
 
 @pytest.mark.slow
 def test_no_database_is_reached_before_a_question_is_run(core: AnalyticsCore, connector: CountingConnector) -> None:
-    connector.asked = 0
+    connector.queried = 0
     orders = core.dataset("orders")
     question = (
         orders.query("revenue", orders.sum.amount / orders.count())
@@ -80,8 +80,8 @@ def test_no_database_is_reached_before_a_question_is_run(core: AnalyticsCore, co
     assert "SELECT" in question.sql
     assert question.explain().queries[0].sql
     assert forecast.save_as("Forecast").slice_name == "Forecast"
-    assert connector.asked == 0
+    assert connector.queried == 0
     for number, written in enumerate((question, forecast, rows), start=1):
-        asked = connector.asked
+        requests = connector.queried
         assert written.run().results[0].rowcount
-        assert connector.asked > asked, number
+        assert connector.queried > requests, number

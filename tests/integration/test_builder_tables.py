@@ -77,9 +77,9 @@ def test_a_share_is_of_a_metric_of_the_question_or_of_what_it_would_mean_there(d
 
 
 def test_totals_keep_conditions_ranges_and_compared_times(data: DatasetHandle) -> None:
-    asked = data.query("amount").during("2024-02-01", "2024-04-01", grain="month").where(data.c.kind != "b")
-    answer = asked.compare("1 month ago").chart("table", show_totals=True).run()
-    assert answer[0].rows() == asked.compare("1 month ago").run()[0].rows()
+    query = data.query("amount").during("2024-02-01", "2024-04-01", grain="month").where(data.c.kind != "b")
+    answer = query.compare("1 month ago").chart("table", show_totals=True).run()
+    assert answer[0].rows() == query.compare("1 month ago").run()[0].rows()
     assert [row[-2:] for row in answer[1].rows()] == [(3, 1)]
 
 
@@ -111,9 +111,9 @@ def test_every_field_of_the_page_is_taken_by_its_kinds(data: DatasetHandle) -> N
         for kind in re.findall(r"`(\w+)`", kinds):
             question = data.query().raw("amount") if kind == "histogram" else data.query("amount")
             for field in re.findall(r"`(\w+)`", fields):
-                shown = question if kind in ("big_number", "histogram") else question.by("kind")
-                shown = shown.by("part") if kind == "heatmap" else shown
-                assert shown.chart(kind, **{field: None}).form_data[field] is None
+                query = question if kind in ("big_number", "histogram") else question.by("kind")
+                query = query.by("part") if kind == "heatmap" else query
+                assert query.chart(kind, **{field: None}).form_data[field] is None
 
 
 def test_a_second_metric_of_a_sunburst_is_named_as_in_a_question(data: DatasetHandle) -> None:
@@ -163,13 +163,13 @@ def test_a_metric_without_an_aggregate_is_told_where_nothing_makes_one_row(data:
 
 
 @pytest.mark.parametrize(
-    ("months", "told"),
+    ("months", "message"),
     [
         (1, "one value was observed and is repeated; an interval needs two values, a trend 5"),
         (3, "3 values were observed, of which the last is repeated; a trend needs 5"),
     ],
 )
-def test_a_forecast_of_few_values_says_how_many_it_needs(data: DatasetHandle, months: int, told: str) -> None:
+def test_a_forecast_of_few_values_says_how_many_it_needs(data: DatasetHandle, months: int, message: str) -> None:
     first = data.query("amount").during("2024-01-01", f"2024-0{months + 1}-01", grain="month").forecast(2)
     (note,) = first.run()[0].notes
-    assert note.endswith(told)
+    assert note.endswith(message)

@@ -10,7 +10,19 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.support.bundles import ASKED, BOARD, BY_COUNTRY, IN_ALL, NAMES, ORDERS, PEOPLE, SHOP, bundle, chart, packed
+from tests.support.bundles import (
+    ASKING,
+    BOARD,
+    BY_COUNTRY,
+    IN_ALL,
+    NAMES,
+    ORDERS,
+    PEOPLE,
+    SHOP,
+    bundle,
+    chart,
+    packed,
+)
 from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 from tests.support.stores import empty_store
@@ -20,7 +32,7 @@ from analytics_core._content.storage.tables import METADATA
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = {"shop": 1}
-NOBODY = "00000000-0000-4000-8000-0000000000ff"
+NO_ONE = "00000000-0000-4000-8000-0000000000ff"
 """A UUID of nothing."""
 
 
@@ -103,7 +115,7 @@ def test_rules_and_audiences_stay_without_rules(shop: SmallCore) -> None:
     }
     report = shop.core.load_bundle(packed(documents), databases=HERE)
     assert [file.path for file in report.skipped] == ["export/roles/few.yaml", "export/row_rules/r.yaml"]
-    assert [held.id for held in shop.core.dashboards.get(1).roles or ()] == [role.id]
+    assert [audience.id for audience in shop.core.dashboards.get(1).roles or ()] == [role.id]
     assert shop.core.row_level_security.get(1).clause == "id = 1"
 
 
@@ -123,8 +135,8 @@ def test_what_another_owns_is_not_overwritten(shop: SmallCore, uuid: str) -> Non
     shop.core.load_bundle(packed(bundle()), databases=HERE)
     other = shop.reader(("database", 1))
     before = stored(shop.core)
-    told = refusal(other, only(OWNED[uuid]), databases={SHOP: 1})
-    assert "only an owner or an administrator may change" in told
+    reason = refusal(other, only(OWNED[uuid]), databases={SHOP: 1})
+    assert "only an owner or an administrator may change" in reason
     assert stored(shop.core) == before
 
 
@@ -140,13 +152,13 @@ def _unreadable(shop: SmallCore) -> AnalyticsCore:
 
 References = Callable[[str], dict[str, Any]]
 REFERENCES: dict[str, tuple[str, References]] = {
-    "the database of a dataset": (SHOP, lambda uuid: only("orders.yaml", uuid=NOBODY, database_uuid=uuid)),
-    "the dataset of a chart": (ORDERS, lambda uuid: {"charts/c.yaml": chart("c", NOBODY, uuid)}),
+    "the database of a dataset": (SHOP, lambda uuid: only("orders.yaml", uuid=NO_ONE, database_uuid=uuid)),
+    "the dataset of a chart": (ORDERS, lambda uuid: {"charts/c.yaml": chart("c", NO_ONE, uuid)}),
     "the dataset of a filter": (
         ORDERS,
         lambda uuid: {
             "dashboards/d.yaml": {
-                "dashboard_title": "d", "position": {}, "uuid": NOBODY,
+                "dashboard_title": "d", "position": {}, "uuid": NO_ONE,
                 "metadata": {"native_filter_configuration": [{"id": "f", "targets": [{"datasetUuid": uuid}]}]},
             }
         },
@@ -155,7 +167,7 @@ REFERENCES: dict[str, tuple[str, References]] = {
         IN_ALL,
         lambda uuid: {
             "dashboards/d.yaml": {
-                "dashboard_title": "d", "uuid": NOBODY, "metadata": {},
+                "dashboard_title": "d", "uuid": NO_ONE, "metadata": {},
                 "position": {"a": {"type": "CHART", "id": "a", "children": [], "meta": {"chartId": 1, "uuid": uuid}}},
             }
         },
@@ -164,7 +176,7 @@ REFERENCES: dict[str, tuple[str, References]] = {
         IN_ALL,
         lambda uuid: {
             "dashboards/d.yaml": {
-                "dashboard_title": "d", "uuid": NOBODY, "metadata": {}, "position": {}, "charts": [uuid]
+                "dashboard_title": "d", "uuid": NO_ONE, "metadata": {}, "position": {}, "charts": [uuid]
             }
         },
     ),
@@ -181,21 +193,21 @@ def test_what_is_not_for_the_loader_is_told_as_what_does_not_exist(shop: SmallCo
     reader = _unreadable(shop)
     before = stored(shop.core)
     unknown = "00000000-0000-4000-8000-0000000000ee"
-    told = [refusal(reader, documents(known)).replace(known, "UUID") for known in (uuid, unknown)]
-    assert told[0] == told[1]
+    reasons = [refusal(reader, documents(known)).replace(known, "UUID") for known in (uuid, unknown)]
+    assert reasons[0] == reasons[1]
     assert stored(shop.core) == before
 
 
 def test_a_uuid_that_is_taken_tells_nothing_of_what_has_it(shop: SmallCore) -> None:
     reader = _unreadable(shop)
-    mine = only("people.yaml", uuid=NOBODY, database_uuid=NOBODY)
-    told = {
+    mine = only("people.yaml", uuid=NO_ONE, database_uuid=NO_ONE)
+    reasons = {
         refusal(
-            reader, {**mine, "charts/c.yaml": chart("c", uuid, NOBODY)}, databases={NOBODY: 1}
+            reader, {**mine, "charts/c.yaml": chart("c", uuid, NO_ONE)}, databases={NO_ONE: 1}
         ).partition("c.yaml: ")[2]
-        for uuid in (BY_COUNTRY, NAMES, ASKED)
+        for uuid in (BY_COUNTRY, NAMES, ASKING)
     }  # fmt: skip
-    assert told == {"only an owner or an administrator may change what has this UUID here"}
+    assert reasons == {"only an owner or an administrator may change what has this UUID here"}
 
 
 # ------------------------------------------------------------------------------------------------- all or nothing

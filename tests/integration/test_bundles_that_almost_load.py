@@ -9,7 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.bundles import ASKED, BOARD, BY_COUNTRY, IN_ALL, NAMES, ORDERS, PEOPLE, SHOP, bundle, chart, packed
+from tests.support.bundles import (
+    ASKING,
+    BOARD,
+    BY_COUNTRY,
+    IN_ALL,
+    NAMES,
+    ORDERS,
+    PEOPLE,
+    SHOP,
+    bundle,
+    chart,
+    packed,
+)
 from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
 
@@ -21,7 +33,7 @@ HERE = {"shop": 1}
 ORDERS_YAML, PEOPLE_YAML = ("export/datasets/shop/orders.yaml", "export/datasets/shop/people.yaml")
 CHARTS = {name: f"export/charts/{name}.yaml" for name in ("asked", "by_country", "in_all", "names")}
 BOARD_YAML = "export/dashboards/board.yaml"
-WHOLE = {ORDERS, PEOPLE, BY_COUNTRY, IN_ALL, ASKED, NAMES, BOARD}
+INTEGERS = {ORDERS, PEOPLE, BY_COUNTRY, IN_ALL, ASKING, NAMES, BOARD}
 
 
 @pytest.fixture
@@ -59,9 +71,9 @@ def test_a_metric_on_a_lost_column_alone_is_left_out(shop: SmallCore) -> None:
     assert listed(shop.core) == (0, 0, 0)
     report = load(shop.core, lost_metric())
     assert tried.left_out == report.left_out
-    (left,) = report.left_out
-    assert left.path == f"{ORDERS_YAML}: metrics.'lost'.expression"
-    assert "no column 'long_gone'" in left.message
+    (problem,) = report.left_out
+    assert problem.path == f"{ORDERS_YAML}: metrics.'lost'.expression"
+    assert "no column 'long_gone'" in problem.message
     assert str(report) == "2 datasets, 4 charts, 1 dashboard; 1 part left out"
     assert str(tried) == f"{report} (tried, nothing stored)"
     assert [metric.metric_name for metric in shop.core.datasets.get(1).metrics] == ["count"]
@@ -104,7 +116,7 @@ PARTS: dict[str, tuple[Change, set[str], list[str]]] = {
     ),
     "all that the dashboard shows and filters": (
         lambda d: d[ORDERS_YAML].update(sql="DELETE FROM orders"),
-        {ORDERS, BY_COUNTRY, IN_ALL, ASKED},
+        {ORDERS, BY_COUNTRY, IN_ALL, ASKING},
         [
             ORDERS_YAML, CHARTS["asked"], CHARTS["by_country"], CHARTS["in_all"], f"{BOARD_YAML}: position",
             f"{BOARD_YAML}: metadata",
@@ -155,12 +167,12 @@ def test_the_smallest_part_is_left_out_and_the_rest_answers(tmp_path: Path, part
         report = load(core, documents)
         assert sorted({problem.path for problem in report.left_out}) == sorted(set(paths))
         assert tried.left_out == report.left_out
-        assert {record.uuid for record in report.records} - {None} == WHOLE - gone
+        assert {record.uuid for record in report.records} - {None} == INTEGERS - gone
         for record in report.of("chart"):
             core.charts.data(record.id).raise_for_error()
         for record in report.of("dashboard"):
-            left = {name.id for name in core.dashboards.charts(record.id)}
-            assert len(left) == 3 - len(gone & {IN_ALL, BY_COUNTRY, ASKED}) - (part == "a chart that nobody has")
+            charts = {name.id for name in core.dashboards.charts(record.id)}
+            assert len(charts) == 3 - len(gone & {IN_ALL, BY_COUNTRY, ASKING}) - (part == "a chart that nobody has")
             core.dashboards.data(record.id).raise_for_error()
             metadata = json.loads(core.dashboards.get(record.id).json_metadata or "{}")
             assert len(metadata["native_filter_configuration"]) == (ORDERS not in gone)
@@ -170,8 +182,8 @@ def test_the_smallest_part_is_left_out_and_the_rest_answers(tmp_path: Path, part
         assert ([record.is_new for record in again.records], again.left_out) == (
             [False] * len(again.records), report.left_out,
         )  # fmt: skip
-        kept = {f"{kind}s": [one.id for one in report.of(kind)] for kind in ("dataset", "chart", "dashboard")}
-        assert len(core.load_bundle(core.export_bundle(**kept)).records) == len(report.records)
+        ids = {f"{kind}s": [one.id for one in report.of(kind)] for kind in ("dataset", "chart", "dashboard")}
+        assert len(core.load_bundle(core.export_bundle(**ids)).records) == len(report.records)
 
 
 def test_a_dataset_that_is_left_out_is_not_replaced_by_what_is_here(shop: SmallCore) -> None:
@@ -180,9 +192,9 @@ def test_a_dataset_that_is_left_out_is_not_replaced_by_what_is_here(shop: SmallC
     documents[ORDERS_YAML].update(table_name="people", columns=[], metrics=[])
     documents[CHARTS["in_all"]]["slice_name"] = "changed"
     report = load(shop.core, documents)
-    told = [problem.path for problem in report.left_out]
-    assert told[:1] == [f"{ORDERS_YAML}: table_name"]
-    assert CHARTS["in_all"] in told
+    paths = [problem.path for problem in report.left_out]
+    assert paths[:1] == [f"{ORDERS_YAML}: table_name"]
+    assert CHARTS["in_all"] in paths
     assert shop.core.charts.get(report.records[0].id).slice_name != "changed"
     assert shop.core.datasets.get(1).table_name == "orders"
 

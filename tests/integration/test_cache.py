@@ -32,7 +32,7 @@ class NotingCache:
     """A memory cache that notes what it is told to keep, and for how long."""
 
     def __init__(self, clock: FixedClock) -> None:
-        self.kept: dict[str, bytes] = {}
+        self.retained: dict[str, bytes] = {}
         self.timeouts: list[int | None] = []
         self._cache = MemoryCache(max_bytes=10_000_000, clock=clock)
 
@@ -40,7 +40,7 @@ class NotingCache:
         return self._cache.get(key)
 
     def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
-        self.kept[key] = value
+        self.retained[key] = value
         self.timeouts.append(timeout_s)
         self._cache.set(key, value, timeout_s=timeout_s)
 
@@ -91,23 +91,23 @@ def test_a_second_answer_comes_from_the_cache_and_is_the_same(bench: Bench) -> N
     fresh = bench.core.charts.data(context(QUERY))
     fresh_csv, fresh_xlsx, fresh_payload = fresh.to_csv(), fresh.to_xlsx(), fresh.to_payload()
     bench.forget_orders()
-    kept = bench.core.charts.data(context(QUERY))
-    first, second = fresh.results[0], kept.results[0]
+    cached = bench.core.charts.data(context(QUERY))
+    first, second = fresh.results[0], cached.results[0]
     assert (first.is_cached, second.is_cached) == (False, True)
     assert second.cached_dttm == "2025-01-01T12:00:00"
-    assert kept.to_csv() == fresh_csv
+    assert cached.to_csv() == fresh_csv
     assert list(second.frame.rows()) == list(first.frame.rows())
-    assert len(kept.to_xlsx()) == len(fresh_xlsx)
-    told = {"is_cached": True, "cached_dttm": second.cached_dttm}
-    assert {**fresh_payload["result"][0], **told} == kept.to_payload()["result"][0]
+    assert len(cached.to_xlsx()) == len(fresh_xlsx)
+    cache_fields = {"is_cached": True, "cached_dttm": second.cached_dttm}
+    assert {**fresh_payload["result"][0], **cache_fields} == cached.to_payload()["result"][0]
 
 
 def test_the_json_of_a_hit_is_the_json_of_the_fresh_answer(bench: Bench) -> None:
     fresh = json.loads(bench.core.charts.data(context(QUERY)).to_json())["result"][0]
-    kept = json.loads(bench.core.charts.data(context(QUERY)).to_json())["result"][0]
-    for told in ("is_cached", "cached_dttm"):
-        del fresh[told], kept[told]
-    assert kept == fresh
+    cached = json.loads(bench.core.charts.data(context(QUERY)).to_json())["result"][0]
+    for field in ("is_cached", "cached_dttm"):
+        del fresh[field], cached[field]
+    assert cached == fresh
 
 
 def test_force_reads_from_the_source_and_keeps_the_new_answer(bench: Bench) -> None:
@@ -124,7 +124,7 @@ def test_errors_are_never_kept(bench: Bench) -> None:
     broken = {"metrics": [{"expressionType": "SQL", "sqlExpression": "SUM(no_such_function(id))", "label": "x"}]}
     assert bench.core.charts.data(context(broken)).results[0].error
     assert bench.core.charts.data(context({"columns": ["nope"]})).results[0].error
-    assert bench.cache.kept == {}
+    assert bench.cache.retained == {}
 
 
 def test_bytes_that_do_not_decode_or_belong_to_another_key_are_a_miss(bench: Bench) -> None:
@@ -132,7 +132,7 @@ def test_bytes_that_do_not_decode_or_belong_to_another_key_are_a_miss(bench: Ben
     other = bench.key({"metrics": ["count"]})
     assert key
     assert other
-    for hostile in (b"", b"\x80\x04}.", bench.cache.kept[other], bench.cache.kept[key][:-1]):
+    for hostile in (b"", b"\x80\x04}.", bench.cache.retained[other], bench.cache.retained[key][:-1]):
         bench.cache.set(key, hostile, timeout_s=None)
         result = ask(bench.core, QUERY)
         assert (result.is_cached, result.rowcount) == (False, 6)
@@ -183,8 +183,8 @@ def test_another_form_of_a_processed_result_is_another_answer(bench: Bench) -> N
 
 def test_notes_belong_to_the_payload_and_not_to_the_kept_answer(bench: Bench) -> None:
     assert ask(bench.core, {**QUERY, "colour": "red"}).notes == ("kept but not read: colour",)
-    kept = ask(bench.core, QUERY)
-    assert (kept.is_cached, kept.notes) == (True, ())
+    cached = ask(bench.core, QUERY)
+    assert (cached.is_cached, cached.notes) == (True, ())
 
 
 def test_notes_of_steps_belong_to_the_kept_answer(bench: Bench) -> None:
@@ -202,10 +202,10 @@ def test_notes_of_steps_belong_to_the_kept_answer(bench: Bench) -> None:
         "row_limit": 20,
         "post_processing": [{"operation": "forecast", "options": options}],
     }
-    fresh, kept = ask(bench.core, {**query, "colour": "red"}), ask(bench.core, query)
-    assert (fresh.is_cached, kept.is_cached) == (False, True)
+    fresh, cached = ask(bench.core, {**query, "colour": "red"}), ask(bench.core, query)
+    assert (fresh.is_cached, cached.is_cached) == (False, True)
     assert [note.partition(":")[0] for note in fresh.notes] == ["kept but not read", "post_processing[0] (forecast)"]
-    assert kept.notes == fresh.notes[1:]
+    assert cached.notes == fresh.notes[1:]
 
 
 def test_a_changed_dataset_or_database_has_another_key(bench: Bench) -> None:

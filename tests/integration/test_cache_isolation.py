@@ -25,22 +25,22 @@ class CountingCache:
     """Keeps everything, and counts who reads and writes."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
+        self.retained: dict[str, bytes] = {}
         self.calls: list[tuple[str, str]] = []
 
     def get(self, key: str) -> bytes | None:
         """Return what is kept."""
         self.calls.append(("get", key))
-        return self.kept.get(key)
+        return self.retained.get(key)
 
     def set(self, key: str, value: bytes, *, timeout_s: float | None) -> None:
         """Keep a value."""
         self.calls.append(("set", key))
-        self.kept[key] = bytes(value)
+        self.retained[key] = bytes(value)
 
     def delete(self, key: str) -> None:
         """Forget a value."""
-        self.kept.pop(key, None)
+        self.retained.pop(key, None)
 
 
 class Source:
@@ -133,11 +133,11 @@ def test_without_an_identity_of_rules_the_cache_is_neither_read_nor_written(
     assert len(bench.result("acme", dataset).data) == 3
     assert bench.result("acme", dataset).is_cached
     spoil(bench)
-    kept = dict(bench.cache.kept)
+    entries = dict(bench.cache.retained)
     bench.cache.calls.clear()
     assert isinstance(failure_of(bench, dataset, force=force), errors.AnalyticsError)
     assert bench.cache.calls == []
-    assert bench.cache.kept == kept
+    assert bench.cache.retained == entries
 
 
 # --------------------------------------------------------------------------------------------------- what a key is of
@@ -238,7 +238,7 @@ def test_a_finished_job_is_read_by_who_may_still_read_its_dataset(bench: Bench) 
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_a_finished_job_is_not_read_once_the_host_rules_otherwise_also_inside_sql(bench: Bench, dataset: int) -> None:
     bench.source.clause, bench.source.dataset = "amount < 25", 1
-    job = bench.as_user("acme").charts.submit(asked_of(dataset))
+    job = bench.as_user("acme").charts.submit(driver_options(dataset))
     assert len(job.result(timeout_s=20).results[0].data) == 2
     assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
     bench.source.clause = "amount < 15"
@@ -254,7 +254,7 @@ def test_a_finished_job_is_not_read_once_a_chart_of_its_layers_is_not_for_its_ow
     goals = admin.datasets.create({"database": 1, "table_name": "targets"}).id
     admin.row_level_security.create(rule(bench.world, name="goals", tables=[goals]))
     job = bench.as_user("acme").charts.submit(
-        asked_of(1, annotation_layers=[layer(chart(admin, QUERY, dataset=goals), "table")])
+        driver_options(1, annotation_layers=[layer(chart(admin, QUERY, dataset=goals), "table")])
     )
     assert [item.records for item in job.result(timeout_s=20).results[0].annotations] == [({"id": 1},)]
     assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
@@ -268,14 +268,14 @@ def test_a_finished_job_is_not_read_once_a_chart_of_its_layers_is_not_for_its_ow
 
 
 def test_a_job_whose_query_failed_is_found_with_its_failure(bench: Bench) -> None:
-    job = bench.as_user("acme").charts.submit(asked_of(2, columns=["nope"]))
+    job = bench.as_user("acme").charts.submit(driver_options(2, columns=["nope"]))
     assert job.wait(20)
     assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
     with pytest.raises(errors.UnknownColumnError):
         job.result().raise_for_error()
 
 
-def asked_of(dataset: int, **query: Any) -> dict[str, Any]:
+def driver_options(dataset: int, **query: Any) -> dict[str, Any]:
     return {"datasource": {"id": dataset, "type": "table"}, "queries": [{**QUERY, **query}]}
 
 

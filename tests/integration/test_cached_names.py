@@ -27,11 +27,11 @@ class OpenCache(MemoryCache):
 
     def __init__(self, clock: FixedClock) -> None:
         super().__init__(max_bytes=1_000_000, clock=clock)
-        self.kept: dict[str, bytes] = {}
+        self.retained: dict[str, bytes] = {}
 
     def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
         if not key.startswith("generation-"):
-            self.kept[key] = value
+            self.retained[key] = value
         super().set(key, value, timeout_s=timeout_s)
 
 
@@ -89,8 +89,8 @@ def test_tables_are_kept_as_long_as_the_database_says(shop: SmallCore, clock: Fi
     tables = {table.value: table.type for table in shop.core.databases.tables(1, "main")}
     assert tables == {"later": "table", "orders": "table", "people": "table", "seen": "view"}
     shop.run("DROP TABLE later")
-    kept = {table.value: table.type for table in shop.core.databases.tables(1, "main")}
-    assert kept == tables  # views are still views
+    cached = {table.value: table.type for table in shop.core.databases.tables(1, "main")}
+    assert cached == tables  # views are still views
 
 
 @pytest.mark.parametrize("timeouts", [{}, {"schema_cache_timeout": 60}, {"table_cache_timeout": None}])
@@ -99,7 +99,7 @@ def test_what_is_unset_is_not_kept(shop: SmallCore, cache: OpenCache, timeouts: 
     names(shop)
     shop.run("CREATE TABLE later (id INTEGER)")
     assert "later" in names(shop)
-    assert cache.kept == {}
+    assert cache.retained == {}
 
 
 def test_nought_keeps_for_ever_and_force_asks_anew(shop: SmallCore, clock: FixedClock) -> None:
@@ -125,7 +125,7 @@ def test_schemas_are_kept_and_each_actor_sees_their_own(shop: SmallCore, cache: 
     shop.orders()
     keep(shop, schema_cache_timeout=60)
     assert shop.core.databases.schemas(1) == ("main",)
-    (key,) = cache.kept
+    (key,) = cache.retained
     cache.set(key, sealed(key, [["main"], ["stage"]]), timeout_s=60)
     assert shop.core.databases.schemas(1) == ("main", "stage")  # it is read from the cache
     assert shop.reader(("schema", 1, "stage")).databases.schemas(1) == ("stage",)
@@ -148,9 +148,9 @@ def test_errors_and_other_schemas_are_not_mixed_up(shop: SmallCore, cache: OpenC
     keep(shop, table_cache_timeout=0)
     with pytest.raises(DatabaseError):
         shop.core.databases.tables(1, "nosuch")
-    assert cache.kept == {}
+    assert cache.retained == {}
     assert names(shop) == [table.value for table in shop.core.databases.tables(1)]
-    assert len(cache.kept) == 2
+    assert len(cache.retained) == 2
 
 
 @pytest.mark.parametrize("impersonates", [True, False])
@@ -159,36 +159,36 @@ def test_people_share_names_unless_the_database_impersonates(
 ) -> None:
     keep(shop, schema_cache_timeout=0)
     shop.core.databases.update(1, {"impersonate_user": impersonates})
-    cache.kept.clear()
+    cache.retained.clear()
     for name in ("anna", "bert"):
         shop.reader(("database", 1), username=name).databases.schemas(1)
-    assert len(cache.kept) == (2 if impersonates else 1)
+    assert len(cache.retained) == (2 if impersonates else 1)
 
 
 def test_no_address_or_password_is_in_a_key(shop: SmallCore, cache: OpenCache) -> None:
     keep(shop, table_cache_timeout=0)
     names(shop)
-    assert all(str(shop.file).encode() not in key.encode() + value for key, value in cache.kept.items())
+    assert all(str(shop.file).encode() not in key.encode() + value for key, value in cache.retained.items())
 
 
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda _kept, _key: b"",
-        lambda _kept, _key: b"\xff\x00",
-        lambda _kept, _key: b"[" * 100_000,
-        lambda kept, _key: kept[:-1],
-        lambda kept, _key: kept.replace(b"people", b"planes"),
-        lambda _kept, key: sealed(key, [["x", False]], secret="k3y-of-somebody-else-00"),
-        lambda _kept, key: sealed(key + "0", [["x", False]]),
-        lambda _kept, _key: b'[["x", false]]',
+        lambda _entry, _key: b"",
+        lambda _entry, _key: b"\xff\x00",
+        lambda _entry, _key: b"[" * 100_000,
+        lambda entry, _key: entry[:-1],
+        lambda entry, _key: entry.replace(b"people", b"planes"),
+        lambda _entry, key: sealed(key, [["x", False]], secret="k3y-of-somebody-else-00"),
+        lambda _entry, key: sealed(key + "0", [["x", False]]),
+        lambda _entry, _key: b'[["x", false]]',
     ],
 )
 def test_a_spoilt_entry_is_a_miss(shop: SmallCore, cache: OpenCache, spoil: Any) -> None:
     keep(shop, table_cache_timeout=0)
     names(shop)
-    (key,) = cache.kept
-    cache.set(key, spoil(cache.kept[key], key), timeout_s=None)
+    (key,) = cache.retained
+    cache.set(key, spoil(cache.retained[key], key), timeout_s=None)
     assert names(shop) == ["orders", "people"]
 
 

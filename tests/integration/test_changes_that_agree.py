@@ -65,8 +65,8 @@ def test_a_dashboard_embedded_in_many_sessions_is_embedded_once(shop: SmallCore)
     for _ in range(5):
         board = shop.core.dashboards.create({"dashboard_title": "x"}).id
         assert _at_once(partial(embed, board=board)) == []
-        (left,) = shop.core.embedded.get(board).allowed_domains or ()
-        assert left in domains
+        (domain,) = shop.core.embedded.get(board).allowed_domains or ()
+        assert domain in domains
 
 
 def test_a_star_taken_in_many_sessions_is_gone_and_logged_once(shop: SmallCore) -> None:
@@ -82,8 +82,8 @@ def test_columns_deleted_in_many_sessions_are_all_gone(shop: SmallCore) -> None:
     columns = shop.core.datasets.get(1).columns
     names = [f"c{n}" for n in range(SESSIONS)]
     more = [{"column_name": name, "expression": "amount"} for name in names]
-    kept = [{"id": column.id, "column_name": column.column_name} for column in columns]
-    made = shop.core.datasets.update(1, {"columns": [*kept, *more]})
+    existing = [{"id": column.id, "column_name": column.column_name} for column in columns]
+    made = shop.core.datasets.update(1, {"columns": [*existing, *more]})
     calculated = [column.id for column in made.columns if column.column_name in names]
     assert _at_once(lambda n: shop.core.datasets.delete_column(1, calculated[n])) == []
     assert [column.id for column in shop.core.datasets.get(1).columns] == [column.id for column in columns]

@@ -214,8 +214,8 @@ def test_a_granularity_keeps_the_range_of_a_filter_that_the_template_takes_over(
     dataset = virtual(core, "range kept", sql)
     ranged = {"filters": [{"col": "order_date", "op": "TEMPORAL_RANGE", "val": "2024-01-01 : 2024-02-01"}]}
     january = count(lambda row: datetime(2024, 1, 1) <= row["order_date"] < datetime(2024, 2, 1))
-    kept = {"metrics": ["count"], "granularity": "order_date", **ranged}
-    assert rows(core, kept, dataset=dataset) == [(january,)]
+    query = {"metrics": ["count"], "granularity": "order_date", **ranged}
+    assert rows(core, query, dataset=dataset) == [(january,)]
     assert rows(core, {"metrics": ["count"], **ranged}, dataset=dataset) == [(len(ORDERS),)]
 
 
@@ -401,17 +401,17 @@ def test_comparisons_and_offsets_work_on_each(times: Any, column: str) -> None:
 
 
 @for_each(
-    ("name", "format_", "shown"),
+    ("name", "format_", "expected"),
     [("slashed", "%d/%m/%Y", "shown as null"), ("iso", None, "the column is shown as it is stored")],
 )
 def test_values_that_are_no_moments_are_counted_in_a_note(
-    core: Any, name: str, format_: str | None, shown: str
+    core: Any, name: str, format_: str | None, expected: str
 ) -> None:
     sql = "SELECT '31/01/2024' AS slashed, '2024-01-31' AS iso UNION ALL SELECT 'soon', 'soon'"
     dataset = virtual(core, f"misfits of {name}", sql)
     core.datasets.set_column(dataset, {"column_name": name, "is_dttm": True, "python_date_format": format_})
-    told = f"column {name!r}: 1 values are no moments in the column's format; {shown}"
-    assert told in ask(core, {"columns": [name]}, dataset=dataset).notes
+    note = f"column {name!r}: 1 values are no moments in the column's format; {expected}"
+    assert note in ask(core, {"columns": [name]}, dataset=dataset).notes
 
 
 @pytest.mark.slow

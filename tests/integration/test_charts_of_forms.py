@@ -33,11 +33,11 @@ def test_every_road_asks_what_the_form_asks_and_tells_what_it_leaves_out(shop: S
     chart = chart_of(shop, FORM)
     charts = shop.core.charts
     direct = charts.data(charts.payload(chart).payload).results[0]
-    told = charts.data(chart).results[0]
+    result = charts.data(chart).results[0]
     job = charts.submit(chart).result().results[0]
-    assert told.rows() == job.rows() == direct.rows()
-    assert NOTE in told.notes
-    assert told.notes == job.notes
+    assert result.rows() == job.rows() == direct.rows()
+    assert NOTE in result.notes
+    assert result.notes == job.notes
     assert NOTE in charts.explain(chart).queries[0].notes
     with charts.batches(chart) as stream:
         assert [tuple(row.values()) for batch in stream for row in batch.to_pylist()] == direct.rows()
@@ -78,16 +78,16 @@ def test_an_explanation_names_the_field_of_the_form_behind_each_clause(shop: Sma
     ]
     form = {**FORM, "adhoc_filters": conditions, "row_limit": 7, "percent_metrics": ["count"]}
     explained = shop.core.charts.explain(chart_of(shop, form)).queries[0]
-    told = {
+    origins = {
         clause.origin.partition("; form: ")[0]: clause.origin.partition("; form: ")[2] for clause in explained.clauses
     }
-    assert told["payload: columns[0]"] == "groupby"
-    assert told["payload: filters[0] country"] == "adhoc_filters.0"
-    assert told["payload: extras.where"] == "adhoc_filters.1"
-    assert told["payload: extras.having"] == "adhoc_filters.2"
-    assert told["payload: row_limit"] == "row_limit"
-    assert told["payload: post_processing[0]"] == "percent_metrics"
-    assert not told["dataset: 1"]
+    assert origins["payload: columns[0]"] == "groupby"
+    assert origins["payload: filters[0] country"] == "adhoc_filters.0"
+    assert origins["payload: extras.where"] == "adhoc_filters.1"
+    assert origins["payload: extras.having"] == "adhoc_filters.2"
+    assert origins["payload: row_limit"] == "row_limit"
+    assert origins["payload: post_processing[0]"] == "percent_metrics"
+    assert not origins["dataset: 1"]
     context = shop.core.charts.payload_of({**form, "datasource": "1__table"}).payload
     assert not any("form:" in clause.origin for clause in shop.core.charts.explain(context).queries[0].clauses)
 
@@ -208,9 +208,9 @@ def test_a_form_in_place_of_a_query_context_is_told_where_to_go(shop: SmallCore)
 
 def test_a_value_of_a_wrong_type_names_its_field(shop: SmallCore) -> None:
     chart = chart_of(shop, {**FORM, "metrics": [{"label": 5, "expressionType": "SQL", "sqlExpression": "COUNT(*)"}]})
-    with pytest.raises(PayloadSchemaError) as told:
+    with pytest.raises(PayloadSchemaError) as caught:
         shop.core.charts.data(chart)
-    assert {problem.path for problem in told.value.problems} == {"metrics"}
+    assert {problem.path for problem in caught.value.problems} == {"metrics"}
     broken = chart_of(shop, {**FORM, "groupby": ["a\u0000b"]})
     with pytest.raises(PayloadError, match="'groupby'"):
         shop.core.charts.data(broken)

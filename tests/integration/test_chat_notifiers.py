@@ -87,25 +87,25 @@ def hook(server: ChatServer, name: str = "hook/T0/s3cr3t") -> Recipient:
 def to_hook(server: ChatServer, sent: Message | None = None, *, addresses: Any = lookup, **options: Any) -> Delivery:
     options = {"ca_file": server.ca_file, "timeout_s": 10.0, "clock": FixedClock(MOMENT), **options}
     with started(ChatWebhookNotifier(**options), addresses) as notifier:
-        (told,) = notifier.send(sent or message(), hook(server))
-    assert "s3cr3t" not in told.reason + repr(told)
-    return told
+        (delivery,) = notifier.send(sent or message(), hook(server))
+    assert "s3cr3t" not in delivery.reason + repr(delivery)
+    return delivery
 
 
 def by_bot(server: ChatServer, sent: Message | None = None, *, addresses: Any = lookup, **options: Any) -> Delivery:
     options = {"ca_file": server.ca_file, "timeout_s": 10.0, "clock": FixedClock(MOMENT), **options}
     with started(ChatBotNotifier(token=TOKEN, base_url=f"{server.url}/api", **options), addresses) as notifier:
-        (told,) = notifier.send(sent or message(), CHANNEL)
-        assert "hunter2" not in told.reason + repr(told) + repr(vars(notifier))
-    return told
+        (delivery,) = notifier.send(sent or message(), CHANNEL)
+        assert "hunter2" not in delivery.reason + repr(delivery) + repr(vars(notifier))
+    return delivery
 
 
 # ---------------------------------------------------------------------------------------------------------- web hooks
 def test_a_web_hook_gets_the_text_escaped_with_the_key_and_a_note_of_files(server: ChatServer) -> None:
     sent = message(attachments=files(), link="https://bi.example.com/7?a=1&b=2")
-    told = to_hook(server, sent)
-    assert told.state is DELIVERED
-    assert told.reason == "files that the chat does not take were left out: chart.png, Umsätze.csv"
+    delivery = to_hook(server, sent)
+    assert delivery.state is DELIVERED
+    assert delivery.reason == "files that the chat does not take were left out: chart.png, Umsätze.csv"
     (post,) = server.posts
     assert post.headers["idempotency-key"] == sent.key_for(hook(server))
     assert post.headers["content-type"] == "application/json; charset=utf-8"
@@ -116,9 +116,9 @@ def test_a_web_hook_gets_the_text_escaped_with_the_key_and_a_note_of_files(serve
 
 
 def test_a_long_text_is_cut_and_the_link_told(server: ChatServer) -> None:
-    told = to_hook(server, message(text="<" * 50_000, link="https://bi.example.com/7", attachments=files()))
+    delivery = to_hook(server, message(text="<" * 50_000, link="https://bi.example.com/7", attachments=files()))
     text = server.posts[0].json()["text"]
-    assert told.state is DELIVERED
+    assert delivery.state is DELIVERED
     assert 3_900 < len(text) <= 4_000
     assert "&lt;…\n\nThe rest of this text is too long for a chat; see https://bi.example.com/7.\n\nNot att" in text
 
@@ -148,10 +148,10 @@ def test_each_answer_has_its_state(
     server: ChatServer, send: Any, answer: Any, state: DeliveryState, retry_after_s: float | None
 ) -> None:
     server.answers |= {"s3cr3t": answer, POST: answer}
-    told = send(server)
+    delivery = send(server)
     expected = UNKNOWN if (send, state) == (by_bot, DELIVERED) else state  # no answer of the API's
-    assert (told.state, told.retry_after_s) == (expected, retry_after_s)
-    assert "hunter2" not in told.reason
+    assert (delivery.state, delivery.retry_after_s) == (expected, retry_after_s)
+    assert "hunter2" not in delivery.reason
     assert len(server.posts) == 1
 
 
@@ -172,7 +172,7 @@ def test_a_web_hook_that_is_not_reached_looks_the_same_whatever_the_reason(
         closed = ChatServer(url=f"https://127.0.0.1:{listening.getsockname()[1]}", ca_file=server.ca_file)
     with caplog.at_level(logging.WARNING):
         found = [to_hook(closed), to_hook(server, ca_file=None), to_hook(server, addresses=refusing)]
-    assert {(told.state, told.reason) for told in found} == {
+    assert {(delivery.state, delivery.reason) for delivery in found} == {
         (UNAVAILABLE, "the web hook cannot be reached by https; the log tells why")
     }
     for why in ("cannot be reached", "certificate", "network policy"):
@@ -187,12 +187,12 @@ def test_a_bot_posts_text_and_files_and_shows_the_files_below_it(server: ChatSer
     assert (by_bot(server, sent).state, by_bot(server, sent).reason) == (DELIVERED, "")
     posts = server.posts[: len(server.posts) // 2]
     assert [post.path.removeprefix("/api/").partition("/")[0] for post in posts] == [SLOT, "", SLOT, "", POST, SHOW]
-    slot, upload, _, second, posted, shown = posts
+    slot, upload, _, second, posted, completion = posts
     assert parse_qs(slot.body.decode()) == {"filename": ["chart.png"], "length": ["400"]}
     assert (upload.body, second.body) == (b"\x89PNG" * 100, CSV)
     assert "authorization" not in upload.headers
     assert {post.headers.get("content-type") for post in (upload, second)} == {"application/octet-stream"}
-    assert {post.headers.get("authorization") for post in (slot, posted, shown)} == {f"Bearer {TOKEN}"}
+    assert {post.headers.get("authorization") for post in (slot, posted, completion)} == {f"Bearer {TOKEN}"}
     key = sent.key_for(CHANNEL)
     assert posted.headers["idempotency-key"] == key
     assert posted.json() == {
@@ -203,7 +203,7 @@ def test_a_bot_posts_text_and_files_and_shows_the_files_below_it(server: ChatSer
         "unfurl_media": False,
     }
     titles = [{"id": f"F-{name}", "title": name} for name in ("chart.png", "Umsätze.csv")]
-    assert shown.json() == {"files": titles, "channel_id": "C0123456789", "thread_ts": "17.5"}
+    assert completion.json() == {"files": titles, "channel_id": "C0123456789", "thread_ts": "17.5"}
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def no(code: Any, **headers: str) -> tuple[int, dict[str, str], bytes]:
 
 
 @for_each(
-    ("answer", "state", "shown"),
+    ("answer", "state", "expected"),
     [
         (no("channel_not_found"), REFUSED, "channel_not_found"),
         (no("see https://evil.example/hunter2"), REFUSED, None),
@@ -236,14 +236,14 @@ def no(code: Any, **headers: str) -> tuple[int, dict[str, str], bytes]:
     ],
 )
 def test_the_code_of_the_api_is_told_where_it_is_a_plain_word(
-    server: ChatServer, answer: Any, state: DeliveryState, shown: str | None
+    server: ChatServer, answer: Any, state: DeliveryState, expected: str | None
 ) -> None:
     server.answers[POST] = answer
-    told = by_bot(server)
-    assert told.state is state
-    assert told.reason.partition(": ")[2] == (shown or "")
-    assert "hunter2" not in told.reason
-    assert told.retry_after_s == (7.0 if shown == "ratelimited" else None)
+    delivery = by_bot(server)
+    assert delivery.state is state
+    assert delivery.reason.partition(": ")[2] == (expected or "")
+    assert "hunter2" not in delivery.reason
+    assert delivery.retry_after_s == (7.0 if expected == "ratelimited" else None)
 
 
 @pytest.mark.slow
@@ -255,16 +255,16 @@ def test_a_file_that_is_on_its_way_when_it_fails_lets_all_be_tried_again(
     if step != SLOT and answer == no("ratelimited"):
         answer = (429, {}, b"")
     server.answers["1" if step != SLOT else SLOT] = answer
-    told = by_bot(server, message(attachments=files()), timeout_s=1.0 if answer == "hang" else 10.0)
-    assert told.state is UNAVAILABLE
+    delivery = by_bot(server, message(attachments=files()), timeout_s=1.0 if answer == "hang" else 10.0)
+    assert delivery.state is UNAVAILABLE
     assert f"/api/{POST}" not in server.paths()
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1/x", "https://u:hunter2@127.0.0.1/", "ftp://x/", "", None, 7])
 def test_a_file_goes_to_addresses_of_https_alone(server: ChatServer, url: Any) -> None:
     server.answers[SLOT] = (200, {}, json.dumps({"ok": True, "upload_url": url, "file_id": "F1"}).encode())
-    told = by_bot(server, message(attachments=files(), link="https://bi.example.com/7"))
-    assert (told.state, "left out: chart.png, Umsätze.csv" in told.reason) == (DELIVERED, True)
+    delivery = by_bot(server, message(attachments=files(), link="https://bi.example.com/7"))
+    assert (delivery.state, "left out: chart.png, Umsätze.csv" in delivery.reason) == (DELIVERED, True)
     assert server.paths() == [f"/api/{SLOT}", f"/api/{SLOT}", f"/api/{POST}"]
     assert "Not attached: chart.png (400 bytes), Umsätze.csv" in server.posts[-1].json()["text"]
 
@@ -275,15 +275,15 @@ def test_the_network_policy_is_asked_about_the_address_of_a_file(server: ChatSer
 
     url = "https://metadata.internal/latest"
     server.answers[SLOT] = (200, {}, json.dumps({"ok": True, "upload_url": url, "file_id": "F1"}).encode())
-    told = by_bot(server, message(attachments=files()), addresses=only_this)
-    assert told.state is DELIVERED
-    assert "left out" in told.reason
+    delivery = by_bot(server, message(attachments=files()), addresses=only_this)
+    assert delivery.state is DELIVERED
+    assert "left out" in delivery.reason
 
 
 def test_files_that_cannot_be_shown_make_the_message_no_failure(server: ChatServer) -> None:
     server.answers[SHOW] = no("not_in_channel")
-    told = by_bot(server, message(attachments=files()))
-    assert (told.state, told.reason) == (
+    delivery = by_bot(server, message(attachments=files()))
+    assert (delivery.state, delivery.reason) == (
         DELIVERED,
         "its files may not be there: the chat server does not take it: not_in_channel",
     )
@@ -293,14 +293,14 @@ def test_a_file_that_cannot_be_read_any_more_is_left_out(server: ChatServer) -> 
     image, rows = files()
     assert isinstance(rows.content, io.BytesIO)
     rows.content.close()
-    told = by_bot(server, message(attachments=(image, rows)))
-    assert (told.state, "left out: Umsätze.csv" in told.reason) == (DELIVERED, True)
+    delivery = by_bot(server, message(attachments=(image, rows)))
+    assert (delivery.state, "left out: Umsätze.csv" in delivery.reason) == (DELIVERED, True)
 
 
 def test_a_server_that_the_policy_refuses_or_nobody_vouches_for_is_refused(server: ChatServer) -> None:
     assert by_bot(server, addresses=refusing).state is REFUSED
-    told = by_bot(server, ca_file=None)
-    assert (told.state, "certificate" in told.reason) == (REFUSED, True)
+    delivery = by_bot(server, ca_file=None)
+    assert (delivery.state, "certificate" in delivery.reason) == (REFUSED, True)
     assert server.posts == []
 
 
@@ -347,6 +347,6 @@ def test_nothing_is_sent_before_the_start_and_after_the_end(server: ChatServer) 
     ],
 )
 def test_settings_that_cannot_be_are_refused(make: Any) -> None:
-    with pytest.raises(SettingsError) as told:
+    with pytest.raises(SettingsError) as caught:
         make()
-    assert TOKEN not in str(told.value)
+    assert TOKEN not in str(caught.value)

@@ -42,7 +42,7 @@ def test_a_column_that_was_dropped_breaks_what_uses_it_and_nothing_else(shop: Sm
         "chart asked": found["chart asked"],
         "dashboard Board": ("filter 'Country': dataset 1 'orders' has no column 'country'",),
     }
-    assert all("'country'" in " ".join(told) for told in found.values())
+    assert all("'country'" in " ".join(messages) for messages in found.values())
     assert "datasets.refresh" not in str(shop.core.check())
     notes = {record.name: record.notes for record in shop.core.check().records}
     assert notes["orders"] == ("column 'country' is gone from its table",)

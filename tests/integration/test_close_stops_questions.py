@@ -39,13 +39,13 @@ def wait_until_it_runs(core: analytics_core.AnalyticsCore) -> None:
 def test_a_question_that_runs_is_stopped_and_told(tmp_path: Path, engine: str) -> None:
     core = analytics_core.connect(shop_url(tmp_path, engine))
     core.datasets.create({"database": 1, "table_name": "endless", "sql": endless(engine)})
-    told: list[Exception] = []
+    failures: list[Exception] = []
 
     def ask() -> None:
         try:
             core.dataset("endless").query("n").pandas()
         except AnalyticsError as error:
-            told.append(error)
+            failures.append(error)
 
     asking = threading.Thread(target=ask)
     asking.start()
@@ -54,8 +54,8 @@ def test_a_question_that_runs_is_stopped_and_told(tmp_path: Path, engine: str) -
     core.close()
     asking.join()
     assert time.monotonic() - began < SHORTLY_S
-    assert [type(error) for error in told] == [StatementStoppedError]
-    assert "the core was closed" in str(told[0])
+    assert [type(error) for error in failures] == [StatementStoppedError]
+    assert "the core was closed" in str(failures[0])
     with pytest.raises(StoreUnavailableError):
         core.dataset("endless").query("n").pandas()
 
@@ -89,8 +89,8 @@ def test_a_handler_that_closes_and_exits_ends_a_process_that_asks(tmp_path: Path
         time.sleep(0.3)
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
-        told = process.communicate(timeout=60)
-        assert (process.returncode, *told) == (7, "", "")
+        outputs = process.communicate(timeout=60)
+        assert (process.returncode, *outputs) == (7, "", "")
         assert time.monotonic() - began < SHORTLY_S
 
 

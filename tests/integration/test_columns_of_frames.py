@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.support.handed_over import asked, total
+from tests.support.handed_over import queried, total
 
 import analytics_core
 
@@ -27,7 +27,7 @@ def columns(thing: Any, name: str = "data") -> dict[str | None, str | None]:
 def values(thing: Any, column: str) -> list[Any]:
     """Return the values of a column, as an answer without aggregates has them."""
     with analytics_core.connect(thing) as core:
-        return [row[0] for row in asked(core, "data", columns=(column,))]
+        return [row[0] for row in queried(core, "data", columns=(column,))]
 
 
 TYPES = {
@@ -60,7 +60,7 @@ def test_types_of_pandas_are_those_of_the_dataset() -> None:
     with analytics_core.connect(given) as core:
         for name, (_, kind, expected) in TYPES.items():
             assert core.datasets.get(name).columns[0].type == kind, name
-            found = {repr(row[0]) for row in asked(core, name, columns=("a",))}
+            found = {repr(row[0]) for row in queried(core, name, columns=("a",))}
             assert found == set(map(repr, expected)), name
 
 
@@ -102,7 +102,7 @@ def test_missing_numbers_of_pandas_are_null_and_nan_of_polars_stays_out_of_answe
     with analytics_core.connect(
         {"pandas": pd.DataFrame({"a": [1.0, np.nan]}), "polars": pl.DataFrame({"a": [1.0, None]})}
     ) as core:
-        assert asked(core, "pandas", total("a")) == asked(core, "polars", total("a")) == [(1.0,)]
+        assert queried(core, "pandas", total("a")) == queried(core, "polars", total("a")) == [(1.0,)]
     assert values(pl.DataFrame({"a": [1.0, float("nan")]}), "a") == [1.0, None]
 
 
@@ -114,7 +114,7 @@ def test_nested_columns_are_read_but_not_grouped_wrong() -> None:
     assert values(nested, "place") == [{"lat": 1.5}, {"lat": 2.5}]
     with analytics_core.connect(nested) as core:
         latitude = {"expressionType": "SQL", "sqlExpression": "SUM(place.lat)", "label": "total"}
-        assert asked(core, "data", latitude) == [(4.0,)]
+        assert queried(core, "data", latitude) == [(4.0,)]
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_odd_headers_are_columns(headers: list[Any], expected: list[str] | None)
         names = [str(column.column_name) for column in core.datasets.get("data").columns]
         assert names == (expected or headers)
         for place, name in enumerate(names):
-            assert asked(core, "data", total(name)) == [(place,)]
+            assert queried(core, "data", total(name)) == [(place,)]
 
 
 @pytest.mark.slow
@@ -178,7 +178,7 @@ def test_texts_of_polars_are_filtered_where_they_lie() -> None:
     rows = pl.DataFrame({"s": ["a", "b", None], "c": pl.Series(["x", "y", "x"], dtype=pl.Categorical), "n": [1, 2, 3]})
     with analytics_core.connect(rows) as core:
         only = [{"col": "s", "op": "IN", "val": ["a", "z"]}, {"col": "c", "op": "LIKE", "val": "x%"}]
-        assert asked(core, "data", total("n"), filters=only) == [(1,)]
+        assert queried(core, "data", total("n"), filters=only) == [(1,)]
 
 
 IN_AUCKLAND = """

@@ -125,7 +125,7 @@ def test_what_broke_and_what_differs_end_with_one_and_are_written_as_asked(call:
 
 @pytest.mark.slow
 @for_each(
-    ("arguments", "changes", "told"),
+    ("arguments", "changes", "message"),
     [
         (("check",), {"ANALYTICS_CORE_STORE": None}, "--store URL"),
         (("check",), {"ANALYTICS_CORE_ACTING_AS": None}, "--as USER"),
@@ -154,11 +154,11 @@ def test_what_broke_and_what_differs_end_with_one_and_are_written_as_asked(call:
     ],
 )
 def test_what_is_wrong_is_told_without_a_traceback(
-    call: Call, arguments: tuple[str, ...], changes: dict[str, str | None], told: str
+    call: Call, arguments: tuple[str, ...], changes: dict[str, str | None], message: str
 ) -> None:
     done = call(*arguments, **changes)
     assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert KEY not in done.stderr
 
@@ -171,16 +171,16 @@ def test_a_secret_key_of_another_store_is_no_broken_content(call: Call, folder: 
 
 
 def test_reports_that_are_due_are_run_without_anybody_to_act(call: Call, folder: Path) -> None:
-    nobody = {"ANALYTICS_CORE_ACTING_AS": None}
-    assert call("tick", "--verbose", **nobody).stdout == "0 due, 0 claimed, 0 taken up, 0 missed\n"
-    done = call("tick", ANALYTICS_CORE_SMTP_HOST="mail.example.com", **nobody)
+    no_user = {"ANALYTICS_CORE_ACTING_AS": None}
+    assert call("tick", "--verbose", **no_user).stdout == "0 due, 0 claimed, 0 taken up, 0 missed\n"
+    done = call("tick", ANALYTICS_CORE_SMTP_HOST="mail.example.com", **no_user)
     assert (done.returncode, done.stderr) == (
         2,
         "analytics_core: a mail server needs ANALYTICS_CORE_SMTP_HOST and ANALYTICS_CORE_SMTP_SENDER\n",
     )
     smtp = {"ANALYTICS_CORE_SMTP_HOST": "mail.example.com", "ANALYTICS_CORE_SMTP_SENDER": "a@example.com"}
-    assert call("tick", ANALYTICS_CORE_SMTP_SECURITY="tls", **smtp, **nobody).returncode == 0
-    wrong = call("tick", ANALYTICS_CORE_SMTP_PORT="many", **smtp, **nobody)
+    assert call("tick", ANALYTICS_CORE_SMTP_SECURITY="tls", **smtp, **no_user).returncode == 0
+    wrong = call("tick", ANALYTICS_CORE_SMTP_PORT="many", **smtp, **no_user)
     assert (wrong.returncode, "SMTP_PORT must be a whole number" in wrong.stderr) == (2, True)
 
 
@@ -194,9 +194,9 @@ def test_the_latest_runs_are_told_with_what_became_of_their_messages(call: Call,
         world.pass_time(timedelta(hours=3))
         world.outbox.fail_next(state=DeliveryState.REFUSED)
         world.admin.reports.run_now(made.id)
-    asked = {"ANALYTICS_CORE_STORE": store, "ANALYTICS_CORE_SECRET_KEY": REPORT_KEY, "ANALYTICS_CORE_ACTING_AS": "ada"}
+    env = {"ANALYTICS_CORE_STORE": store, "ANALYTICS_CORE_SECRET_KEY": REPORT_KEY, "ANALYTICS_CORE_ACTING_AS": "ada"}
     failed = "the outbox was told to fail"
-    done = call("runs", str(made.id), "--last", "3", **asked)
+    done = call("runs", str(made.id), "--last", "3", **env)
     assert done.stdout.splitlines() == [
         f"Report 1 'orders', due 2026-05-01 15:00:00 UTC: Error (bob@example.com was not reached: {failed})",
         f"    bob@example.com: refused ({failed}); '[Report] orders: By region', with By_region.csv",
@@ -206,8 +206,8 @@ def test_the_latest_runs_are_told_with_what_became_of_their_messages(call: Call,
         "    https://hooks.example.com/XXXXXXXXXX: delivered; '[Report] orders: By region', with By_region.csv",
         "Report 1 'orders', due 2026-05-01 14:00:00 UTC: Missed (missed: nobody looked for due runs at its time)",
     ]
-    assert (done.returncode, call("runs", str(idle.id), **asked).returncode) == (1, 0)
-    every = call("runs", **asked)
+    assert (done.returncode, call("runs", str(idle.id), **env).returncode) == (1, 0)
+    every = call("runs", **env)
     assert (every.returncode, "'idle'" in every.stdout, "secret" in every.stdout) == (1, True, False)
 
 
@@ -228,8 +228,8 @@ def test_a_serving_process_ends_when_it_is_told_to(folder: Path, number: signal.
         assert process.stdout is not None
         assert process.stdout.readline() == "looks for due alerts and reports every 0.1 s\n"
         process.send_signal(number)
-        _, told = process.communicate(timeout=60)
-    assert (process.returncode, told) == (0, "")
+        _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (0, "")
 
 
 @pytest.mark.slow
@@ -290,17 +290,17 @@ def test_an_interrupted_call_says_so(folder: Path) -> None:
             env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         signal.signal(signal.SIGINT, handler)
-        with silent.accept()[0] as asked:
-            asked.recv(1)  # the call waits for an answer
+        with silent.accept()[0] as connection:
+            connection.recv(1)  # the call waits for an answer
             waiting.send_signal(signal.SIGINT)
-            _, told = waiting.communicate(timeout=30)
-    assert (waiting.returncode, told) == (130, "analytics_core: interrupted\n")
+            _, stderr = waiting.communicate(timeout=30)
+    assert (waiting.returncode, stderr) == (130, "analytics_core: interrupted\n")
 
 
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (("load", "named.zip", *SHOP), 0, r"Z\xfcrich \u2713"),
         (("check",), 1, r"Z\xfcrich \u2713"),
@@ -309,7 +309,7 @@ def test_an_interrupted_call_says_so(folder: Path) -> None:
     ],
 )
 def test_an_output_without_unicode_gets_other_letters_escaped(
-    call: Call, folder: Path, arguments: tuple[str, ...], code: int, told: str
+    call: Call, folder: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     named = bundle()
     named["export/charts/names.yaml"]["slice_name"] = "Z\u00fcrich \u2713"
@@ -323,7 +323,7 @@ def test_an_output_without_unicode_gets_other_letters_escaped(
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (code, "")
-    assert told in done.stdout
+    assert message in done.stdout
 
 
 @pytest.mark.slow

@@ -83,12 +83,12 @@ def test_what_a_relation_computes_tells_nothing_of_forbidden_rows(world: TenantW
     fields = {"name": "own rows", "clause": COSTLY, "filter_type": "Regular", "roles": [world.readers]}
     rule = world.admin.row_level_security.create({**fields, "tables": [bound]})
     try:
-        told = {name: _told(world, query, requested) for name, query in QUERIES.items()}
+        answers = {name: _reported(world, query, requested) for name, query in QUERIES.items()}
     finally:
         world.admin.row_level_security.delete(rule.id)
         for dataset in {requested, over}:
             world.admin.datasets.delete(dataset)
-    assert {name: texts for name, texts in told.items() if len(set(texts)) > 1} == {}
+    assert {name: texts for name, texts in answers.items() if len(set(texts)) > 1} == {}
 
 
 STATEMENTS = (
@@ -116,14 +116,14 @@ def test_what_a_relation_computes_tells_a_plain_statement_nothing_of_forbidden_r
         {"name": "own rows", "clause": COSTLY, "filter_type": "Regular", "roles": [world.readers], "tables": [over]}
     )
     try:
-        told = {sql: [_told_by(world, sql.format(table=table, id=n)) for n in (4, 99)] for sql in STATEMENTS}
+        answers = {sql: [_reported_by(world, sql.format(table=table, id=n)) for n in (4, 99)] for sql in STATEMENTS}
     finally:
         world.admin.row_level_security.delete(rule.id)
         world.admin.datasets.delete(over)
-    assert {sql: texts for sql, texts in told.items() if len(set(texts)) > 1} == {}
+    assert {sql: texts for sql, texts in answers.items() if len(set(texts)) > 1} == {}
 
 
-def _told_by(world: TenantWorld, sql: str) -> str:
+def _reported_by(world: TenantWorld, sql: str) -> str:
     try:
         return str(world.user("acme").sql(sql).rows())
     except errors.DatabaseError as error:
@@ -135,16 +135,16 @@ def _set_forbidden_word(world: TenantWorld, word: str) -> None:
     world.execute(f"UPDATE facts SET word = '{word}' WHERE tenant = 'bolt'")
 
 
-def _told(world: TenantWorld, query: Mapping[str, Any], dataset: int) -> list[str]:
+def _reported(world: TenantWorld, query: Mapping[str, Any], dataset: int) -> list[str]:
     """Return what acme is told of a forbidden row and of one that is not there."""
-    told = []
+    answers = []
     for number in (4, 99):
         filters = [*query.get("filters", ()), {"col": "id", "op": "==", "val": number}]
         try:
-            told.append(str(ask(world.user("acme"), {**query, "filters": filters}, dataset=dataset).data))
+            answers.append(str(ask(world.user("acme"), {**query, "filters": filters}, dataset=dataset).data))
         except errors.DatabaseError as error:
-            told.append(error.message)
-    return told
+            answers.append(error.message)
+    return answers
 
 
 @pytest.mark.server

@@ -63,9 +63,9 @@ def test_a_form_is_valid_connects_and_reads(core: AnalyticsCore, form: dict[str,
     made = core.databases.create(form | {"database_name": "by form"})
     assert (made.backend, made.configuration_method) == (form["engine"], "dynamic_form")
     assert core.databases.schemas(made.id)
-    shown = core.databases.connection(made.id).parameters
-    assert shown is not None
-    assert {name: shown[name] for name in ("host", "port", "database", "username")} == {
+    parameters = core.databases.connection(made.id).parameters
+    assert parameters is not None
+    assert {name: parameters[name] for name in ("host", "port", "database", "username")} == {
         name: form["parameters"][name] for name in ("host", "port", "database", "username")
     }
 
@@ -91,7 +91,7 @@ def test_a_form_that_is_not_valid_tells_the_type_of_each_field(
     assert problem.path == f"parameters.{next(iter(change))}"
 
 
-TOLD_BY_A_TRIAL = {
+REPORTED_BY_A_TRIAL = {
     "postgresql": [
         ({"database": "nosuch"}, E.CONNECTION_UNKNOWN_DATABASE_ERROR),
         ({"username": "nosuch"}, E.CONNECTION_INVALID_USERNAME_ERROR),
@@ -109,7 +109,7 @@ TOLD_BY_A_TRIAL = {
 
 @pytest.mark.slow
 def test_a_trial_tells_what_the_server_says(core: AnalyticsCore, form: dict[str, Any]) -> None:
-    for change, error_type in TOLD_BY_A_TRIAL[form["engine"]]:
+    for change, error_type in REPORTED_BY_A_TRIAL[form["engine"]]:
         given = {name: closed_port() if value is ... else value for name, value in change.items()}
         with pytest.raises(DatabaseError) as caught:
             core.databases.test_connection(changed(form, **given))
@@ -155,9 +155,9 @@ def test_a_password_is_masked_and_its_mask_keeps_it(core: AnalyticsCore) -> None
     assert PASSWORD not in repr(connection)
     back = SECRET_FORM["parameters"] | {"password": MASK, "database": "other"}
     core.databases.update(made.id, {"parameters": back})
-    kept = core.databases.connection(made.id).parameters
-    assert kept is not None
-    assert (kept["database"], kept["password"]) == ("other", MASK)
+    parameters = core.databases.connection(made.id).parameters
+    assert parameters is not None
+    assert (parameters["database"], parameters["password"]) == ("other", MASK)
     with core._runtime.content.store.unit_of_work() as unit:
         stored = unit.databases.get(made.id)
     assert sa.make_url(stored.uri.reveal()).password == PASSWORD

@@ -44,21 +44,21 @@ def test_a_note_tells_the_days_that_both_buckets_hold(
 ) -> None:
     result = days.query("rows").during(time_range, grain=grain).compare(offset).run()[0]
     counted = {f"{row[0]:%Y-%m-%d}": row[1:] for row in result.rows()}
-    told = [_NOTE.search(note) for note in result.notes]
-    assert all(told)
-    assert {one[1]: (int(one[2]), int(one[4])) for one in told if one} == {
-        one[1]: tuple(counted[one[1]]) for one in told if one
+    matches = [_NOTE.search(note) for note in result.notes]
+    assert all(matches)
+    assert {one[1]: (int(one[2]), int(one[4])) for one in matches if one} == {
+        one[1]: tuple(counted[one[1]]) for one in matches if one
     }
     if grain.startswith("week"):  # all whole weeks have seven days: those that differ are cut
         differing = {label for label, (own, other) in counted.items() if other is not None and own != other}
-        assert differing == {one[1] for one in told if one}
+        assert differing == {one[1] for one in matches if one}
 
 
 @pytest.mark.parametrize("grain", ["month", "quarter"])
 def test_a_longer_bucket_that_the_compared_range_cuts_elsewhere_is_told(days: DatasetHandle, grain: str) -> None:
-    asked = days.query("rows").during("2024-03-15 : 2024-06-15", grain=grain).compare("28 days ago")
-    assert all(_NOTE.search(note) for note in asked.run()[0].notes)
-    assert asked.run()[0].notes
+    query = days.query("rows").during("2024-03-15 : 2024-06-15", grain=grain).compare("28 days ago")
+    assert all(_NOTE.search(note) for note in query.run()[0].notes)
+    assert query.run()[0].notes
 
 
 def test_whole_weeks_moved_by_a_year_are_told_and_what_would_keep_them_whole_works(days: DatasetHandle) -> None:
@@ -69,8 +69,8 @@ def test_whole_weeks_moved_by_a_year_are_told_and_what_would_keep_them_whole_wor
         "range 2023-03-04 : 2023-04-01 holds 5 days; an offset in the unit of the buckets, such as '52 weeks ago', "
         "cuts both alike"
     )
-    whole = weeks.compare("52 weeks ago").run()[0]
-    assert (whole.notes, [row[1:] for row in whole.rows()]) == ((), [(7, 7)] * 4)
+    result = weeks.compare("52 weeks ago").run()[0]
+    assert (result.notes, [row[1:] for row in result.rows()]) == ((), [(7, 7)] * 4)
 
 
 @for_each(
@@ -95,8 +95,8 @@ def test_a_range_of_another_column_than_the_axis_has_no_note() -> None:
     frame = pd.DataFrame({"paid": moments, "ordered": moments - timedelta(days=3), "rows": 1})
     with analytics_core.connect(frame) as core:
         sales = core.dataset()
-        asked = sales.query("rows").where(sales.c.paid.during("2024-03-04 : 2024-04-01"))
-        result = asked.by(sales.c.ordered.grain("week")).compare("1 year ago").run()[0]
+        query = sales.query("rows").where(sales.c.paid.during("2024-03-04 : 2024-04-01"))
+        result = query.by(sales.c.ordered.grain("week")).compare("1 year ago").run()[0]
         assert (len(result.rows()), result.notes) == (5, ())
 
 

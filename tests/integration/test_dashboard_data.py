@@ -38,7 +38,7 @@ GIVEN: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
+def filtered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
     with filtered_dashboard(url_of(request, tmp_path_factory.mktemp("filtered"))) as made:
         yield made
 
@@ -47,17 +47,17 @@ def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @for_each("who", ["owner", "reader", "guest"])
 @for_each(("given", "condition"), GIVEN)
 def test_filters_narrow_each_chart_as_sql_by_hand_does(
-    shown: FilteredDashboard, who: str, given: dict[str, Any], condition: str
+    filtered: FilteredDashboard, who: str, given: dict[str, Any], condition: str
 ) -> None:
-    core, permitted = shown.actors()[who]
+    core, permitted = filtered.actors()[who]
     axis = given.get("time column", "day")  # a time column sets the axis of charts over time too
     expected = {name: by_hand(name, condition, permitted, axis=axis) for name in QUERIES}
     assert answered_together(core, QUERIES, filters=given) == expected
 
 
 @for_each("who", ["owner", "reader", "guest"])
-def test_a_grain_sets_the_steps_of_the_axis(shown: FilteredDashboard, who: str) -> None:
-    core, permitted = shown.actors()[who]
+def test_a_grain_sets_the_steps_of_the_axis(filtered: FilteredDashboard, who: str) -> None:
+    core, permitted = filtered.actors()[who]
     years = answered(core, "months", filters={"grain": "P1Y"})
     assert years == [("2024-01", *by_hand("total", permitted)[0])]
 
@@ -65,9 +65,9 @@ def test_a_grain_sets_the_steps_of_the_axis(shown: FilteredDashboard, who: str) 
 @pytest.mark.slow
 @for_each("who", ["owner", "reader", "guest"])
 def test_options_are_inside_the_rows_of_the_actor_and_the_values_of_the_parents(
-    shown: FilteredDashboard, who: str
+    filtered: FilteredDashboard, who: str
 ) -> None:
-    core, permitted = shown.actors()[who]
+    core, permitted = filtered.actors()[who]
     expected = {city for city, _ in by_hand("cities", "region = 'south'", permitted)}
     offered = core.dashboards.filter_options(1, "city", filters={"region": ["south"]}).raise_for_error()
     assert [row["city"] for row in offered.results[0].data] == sorted(expected)
@@ -81,15 +81,15 @@ def test_options_are_inside_the_rows_of_the_actor_and_the_values_of_the_parents(
 
 
 @pytest.mark.slow
-def test_the_first_item_of_a_filter_is_that_of_each_actor(shown: FilteredDashboard) -> None:
+def test_the_first_item_of_a_filter_is_that_of_each_actor(filtered: FilteredDashboard) -> None:
     first = {"defaultToFirstItem": True}
-    shown.store(
+    filtered.store(
         native("region", "filter_select", column="region", controlValues={**first, "sortAscending": False}),
         native("city", "filter_select", column="city", controlValues=first, cascadeParentIds=["region"]),
     )
     try:
         for who, city in (("owner", "Bonn"), ("reader", "Bonn"), ("guest", "Bonn")):
-            core, permitted = shown.actors()[who]
+            core, permitted = filtered.actors()[who]
             states = core.dashboards.data(1).filters
             assert [(state.name, state.value, state.set_by) for state in states] == [
                 ("Region", ["south"], "first item"),
@@ -100,23 +100,23 @@ def test_the_first_item_of_a_filter_is_that_of_each_actor(shown: FilteredDashboa
             found = answered(core, "ids", filters={"region": ["north"]})
             assert found == by_hand("ids", f"city = '{north}'", permitted)
     finally:
-        shown.store(*FILTERS)
+        filtered.store(*FILTERS)
 
 
 # ------------------------------------------------------------------------------ picks, permalinks and addresses
 @pytest.mark.slow
 @for_each("who", ["owner", "reader"])
-def test_picks_and_permalinks_filter_as_sql_by_hand_does(shown: FilteredDashboard, who: str) -> None:
-    core, permitted = shown.actors()[who]
-    source = shown.charts["cities"]
+def test_picks_and_permalinks_filter_as_sql_by_hand_does(filtered: FilteredDashboard, who: str) -> None:
+    core, permitted = filtered.actors()[who]
+    source = filtered.charts["cities"]
     picked = {source: {"city": ["Kiel", "Rome"]}}
     assert answered(core, "ids", cross_filters=picked) == by_hand("ids", "city IN ('Kiel', 'Rome')", permitted)
     assert answered(core, "cities", cross_filters=picked) == by_hand("cities", permitted)
     both = {"cross_filters": picked, "filters": {"region": ["south"], "amount": [None, 300]}}
     assert answered(core, "months", **both) == by_hand("months", "city = 'Rome' AND amount <= 300", permitted)
     mask = {"extraFormData": {"filters": [{"col": "region", "op": "IN", "val": ["south"]}]}}
-    kept = {"dataMask": {"region": mask, "time": {"extraFormData": {"time_range": "2024-02-01 : 2024-03-01"}}}}
-    key = shown.world.admin.permalinks.create_for_dashboard(1, kept).key
+    state = {"dataMask": {"region": mask, "time": {"extraFormData": {"time_range": "2024-02-01 : 2024-03-01"}}}}
+    key = filtered.world.admin.permalinks.create_for_dashboard(1, state).key
     month = "day >= '2024-02-01' AND day < '2024-03-01'"
     for name in QUERIES:
         assert answered(core, name, permalink=key) == by_hand(name, "region = 'south'", month, permitted), name
@@ -126,13 +126,13 @@ def test_picks_and_permalinks_filter_as_sql_by_hand_does(shown: FilteredDashboar
 
 @pytest.mark.slow
 @for_each("who", ["owner", "reader", "guest"])
-def test_defaults_and_scopes_by_tab_and_chart_act_for_everybody(shown: FilteredDashboard, who: str) -> None:
-    core, permitted = shown.actors()[who]
+def test_defaults_and_scopes_by_tab_and_chart_act_for_everybody(filtered: FilteredDashboard, who: str) -> None:
+    core, permitted = filtered.actors()[who]
     north = {"filters": [{"col": "region", "op": "IN", "val": ["north"]}]}
     default = {"defaultDataMask": {"extraFormData": north, "filterState": {"value": ["north"]}}}
-    scope = {"rootPath": ["TAB-1"], "excluded": [shown.charts["cities"]]}
+    scope = {"rootPath": ["TAB-1"], "excluded": [filtered.charts["cities"]]}
     needed = native("needed", "filter_range", column="amount", controlValues={"enableEmptyFilter": True})
-    shown.store(
+    filtered.store(
         {**native("region", "filter_select", column="region"), "scope": scope, **default},
         {**needed, "scope": {"rootPath": ["TAB-3"], "excluded": []}},
     )
@@ -145,22 +145,22 @@ def test_defaults_and_scopes_by_tab_and_chart_act_for_everybody(shown: FilteredD
         assert answered(core, "ids", filters=given) == by_hand("ids", permitted)
         assert answered(core, "total", filters=given) == by_hand("total", "amount BETWEEN 20 AND 60", permitted)
     finally:
-        shown.store(*FILTERS)
+        filtered.store(*FILTERS)
 
 
 @pytest.mark.slow
 @for_each("who", ["owner", "reader"])
 def test_parameters_of_the_address_and_customisations_act_alike_on_each_engine(
-    shown: FilteredDashboard, who: str
+    filtered: FilteredDashboard, who: str
 ) -> None:
-    core, permitted = shown.actors()[who]
-    admin, key = shown.world.admin, shown.charts["ids"]
+    core, permitted = filtered.actors()[who]
+    admin, key = filtered.world.admin, filtered.charts["ids"]
     before = admin.charts.get(key).query_context
     context = json.loads(before or "")
     context["queries"][0]["extras"] = {"where": "city = {{ url_param('city', 'Ulm') }}"}
     admin.charts.update(key, {"query_context": json.dumps(context)})
     grain = native("step", "chart_customization_timegrain", type="CHART_CUSTOMIZATION")
-    shown.store(*FILTERS, chart_customization_config=[grain])
+    filtered.store(*FILTERS, chart_customization_config=[grain])
     try:
         assert answered(core, "ids") == by_hand("ids", "city = 'Ulm'", permitted)
         given = {"url_params": {"city": "Kiel"}, "filters": {"amount": [15, None]}}
@@ -169,4 +169,4 @@ def test_parameters_of_the_address_and_customisations_act_alike_on_each_engine(
         assert year == ("2024-01", *by_hand("total", permitted)[0])
     finally:
         admin.charts.update(key, {"query_context": before})
-        shown.store(*FILTERS)
+        filtered.store(*FILTERS)

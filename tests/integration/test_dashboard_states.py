@@ -34,28 +34,28 @@ def among(column: str, *values: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def shown(tmp_path: Path) -> Iterator[FilteredDashboard]:
+def filtered(tmp_path: Path) -> Iterator[FilteredDashboard]:
     with filtered_dashboard(f"sqlite:///{tmp_path}/shop.db") as made:
         yield made
 
 
 @pytest.fixture
-def core(shown: FilteredDashboard) -> AnalyticsCore:
-    return shown.world.admin
+def core(filtered: FilteredDashboard) -> AnalyticsCore:
+    return filtered.world.admin
 
 
 # ------------------------------------------------------------------------------------------------- values of makers
 def test_a_default_counts_until_somebody_sets_or_clears_the_filter(
-    shown: FilteredDashboard, core: AnalyticsCore
+    filtered: FilteredDashboard, core: AnalyticsCore
 ) -> None:
-    shown.store({**REGION, **default(among("region", "north"), ["north"])})
+    filtered.store({**REGION, **default(among("region", "north"), ["north"])})
     assert answered(core, "ids") == by_hand("ids", "region = 'north'")
     assert answered(core, "ids", filters={"region": ["south"]}) == by_hand("ids", "region = 'south'")
     for cleared in (None, [], ()):
         assert answered(core, "ids", filters={"region": cleared}) == by_hand("ids", "1 = 1")
     (state,) = core.dashboards.data(1).filters
     assert (state.filter_id, state.kind, state.value, state.set_by) == ("region", "filter_select", ["north"], "default")
-    assert state.chart_ids == tuple(sorted(shown.charts.values()))
+    assert state.chart_ids == tuple(sorted(filtered.charts.values()))
 
 
 @pytest.mark.slow
@@ -86,27 +86,29 @@ def test_a_default_counts_until_somebody_sets_or_clears_the_filter(
     ],
 )
 def test_every_part_of_a_default_mask_counts(
-    shown: FilteredDashboard, core: AnalyticsCore, extra: dict[str, Any], condition: str
+    filtered: FilteredDashboard, core: AnalyticsCore, extra: dict[str, Any], condition: str
 ) -> None:
-    shown.store({**REGION, **default(extra)})
+    filtered.store({**REGION, **default(extra)})
     assert answered(core, "ids") == by_hand("ids", condition)
 
 
-def test_parts_of_masks_that_nobody_knows_are_told(shown: FilteredDashboard, core: AnalyticsCore) -> None:
+def test_parts_of_masks_that_nobody_knows_are_told(filtered: FilteredDashboard, core: AnalyticsCore) -> None:
     broken = [5, {"expressionType": "SIMPLE"}, {"expressionType": "SQL", "clause": "WHAT", "sqlExpression": "1 = 0"}]
-    shown.store({**REGION, **default({"time_compare": "1 year ago", "adhoc_filters": broken, "filters": "x"})})
+    filtered.store({**REGION, **default({"time_compare": "1 year ago", "adhoc_filters": broken, "filters": "x"})})
     notes = core.dashboards.data(1).chart("ids").results[0].notes
-    told = [note for note in notes if note.startswith("not applied")]
-    assert [note.rpartition(" ")[2] for note in told] == ["time_compare", "filters", *["adhoc_filters"] * 3]
+    reported = [note for note in notes if note.startswith("not applied")]
+    assert [note.rpartition(" ")[2] for note in reported] == ["time_compare", "filters", *["adhoc_filters"] * 3]
 
 
-def test_a_condition_of_a_mask_stands_beside_those_of_the_chart(shown: FilteredDashboard, core: AnalyticsCore) -> None:
-    chart = core.charts.get(shown.charts["ids"])
+def test_a_condition_of_a_mask_stands_beside_those_of_the_chart(
+    filtered: FilteredDashboard, core: AnalyticsCore
+) -> None:
+    chart = core.charts.get(filtered.charts["ids"])
     context = json.loads(chart.query_context or "")
     context["queries"][0]["extras"] = {"where": "city = 'Kiel' OR city = 'Ulm'"}
-    core.charts.update(shown.charts["ids"], {"query_context": json.dumps(context)})
+    core.charts.update(filtered.charts["ids"], {"query_context": json.dumps(context)})
     sql = {"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "region = 'north' OR region = 'west'"}
-    shown.store({**REGION, **default({"adhoc_filters": [sql]})})
+    filtered.store({**REGION, **default({"adhoc_filters": [sql]})})
     both = by_hand("ids", "(city = 'Kiel' OR city = 'Ulm')", "region = 'north'")
     assert answered(core, "ids") == both
 
@@ -114,14 +116,14 @@ def test_a_condition_of_a_mask_stands_beside_those_of_the_chart(shown: FilteredD
 @pytest.mark.slow
 @for_each("extras", [{"where": 5}, {"having": ["x"]}, "x", 5, ["where"]])
 def test_a_chart_whose_conditions_are_malformed_fails_alone(
-    shown: FilteredDashboard, core: AnalyticsCore, extras: Any
+    filtered: FilteredDashboard, core: AnalyticsCore, extras: Any
 ) -> None:
-    context = json.loads(core.charts.get(shown.charts["ids"]).query_context or "")
+    context = json.loads(core.charts.get(filtered.charts["ids"]).query_context or "")
     context["queries"][0]["extras"] = extras
-    core.charts.update(shown.charts["ids"], {"query_context": json.dumps(context)})
+    core.charts.update(filtered.charts["ids"], {"query_context": json.dumps(context)})
     sql = {"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "amount > 1"}
     grain = native("grain", "filter_timegrain", **default({"time_grain_sqla": "P1Y", "relative_start": "now"}))
-    shown.store({**REGION, **default({"adhoc_filters": [sql]})}, grain)
+    filtered.store({**REGION, **default({"adhoc_filters": [sql]})}, grain)
     data = core.dashboards.data(1)
     assert [chart.name for chart in data if chart.error] == ["ids"]
     with pytest.raises(errors.PayloadError, match="extras"):
@@ -129,10 +131,10 @@ def test_a_chart_whose_conditions_are_malformed_fails_alone(
 
 
 def test_a_filter_that_needs_a_value_stops_the_charts_of_its_scope_alone(
-    shown: FilteredDashboard, core: AnalyticsCore
+    filtered: FilteredDashboard, core: AnalyticsCore
 ) -> None:
-    needed = {**REGION, "controlValues": {"enableEmptyFilter": True}, "chartsInScope": [shown.charts["ids"]]}
-    shown.store(needed)
+    needed = {**REGION, "controlValues": {"enableEmptyFilter": True}, "chartsInScope": [filtered.charts["ids"]]}
+    filtered.store(needed)
     data = core.dashboards.data(1)
     assert [chart.name for chart in data if chart.error] == ["ids"]
     with pytest.raises(errors.QueryError, match=r"filter 'Region' of dashboard 1 needs a value; give filters="):
@@ -143,19 +145,19 @@ def test_a_filter_that_needs_a_value_stops_the_charts_of_its_scope_alone(
 
 
 def test_a_first_item_that_cannot_be_found_fails_the_charts_that_wait_for_it(
-    shown: FilteredDashboard, core: AnalyticsCore
+    filtered: FilteredDashboard, core: AnalyticsCore
 ) -> None:
-    first = {"controlValues": {"defaultToFirstItem": True}, "chartsInScope": [shown.charts["ids"]]}
-    shown.store(native("gone", "filter_select", column="gone", **first))
+    first = {"controlValues": {"defaultToFirstItem": True}, "chartsInScope": [filtered.charts["ids"]]}
+    filtered.store(native("gone", "filter_select", column="gone", **first))
     data = core.dashboards.data(1)
     assert [chart.name for chart in data if chart.error] == ["ids"]
     with pytest.raises(errors.UnknownColumnError, match="gone"):
         data.chart("ids")
 
 
-def test_parents_in_a_circle_end(shown: FilteredDashboard, core: AnalyticsCore) -> None:
+def test_parents_in_a_circle_end(filtered: FilteredDashboard, core: AnalyticsCore) -> None:
     first = {"controlValues": {"defaultToFirstItem": True}}
-    shown.store(
+    filtered.store(
         native("region", "filter_select", column="region", cascadeParentIds=["city", "region", "nobody"], **first),
         native("city", "filter_select", column="city", cascadeParentIds=["region"], **first),
     )
@@ -164,12 +166,12 @@ def test_parents_in_a_circle_end(shown: FilteredDashboard, core: AnalyticsCore) 
 
 
 @pytest.mark.slow
-def test_a_cascade_of_any_length_ends(shown: FilteredDashboard, core: AnalyticsCore) -> None:
+def test_a_cascade_of_any_length_ends(filtered: FilteredDashboard, core: AnalyticsCore) -> None:
     first = {"controlValues": {"defaultToFirstItem": True}}
     chain = [
         native(f"f{n}", "filter_select", column="region", cascadeParentIds=[f"f{n + 1}"], **first) for n in range(600)
     ]
-    shown.store(*chain, chart_configuration={})
+    filtered.store(*chain, chart_configuration={})
     data = core.dashboards.data(1, tabs=["All"])
     with pytest.raises(errors.QueryError, match="depends on others over more than 20 steps"):
         data.chart("total")
@@ -177,7 +179,7 @@ def test_a_cascade_of_any_length_ends(shown: FilteredDashboard, core: AnalyticsC
 
 # ------------------------------------------------------------------------------------------------- what is offered
 def test_options_keep_to_the_conditions_and_the_order_of_their_filter(
-    shown: FilteredDashboard, core: AnalyticsCore
+    filtered: FilteredDashboard, core: AnalyticsCore
 ) -> None:
     def offered(actor: AnalyticsCore, key: str, **options: Any) -> list[Any]:
         result = actor.dashboards.filter_options(1, key, **options).raise_for_error().results[0]
@@ -185,7 +187,7 @@ def test_options_keep_to_the_conditions_and_the_order_of_their_filter(
 
     only = {"adhoc_filters": [{"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "amount < 100"}]}
     ranged = {"time_range": "2024-02-01 : 2024-03-01", "granularity_sqla": "day"}
-    shown.store(
+    filtered.store(
         native("small", "filter_select", column="city", controlValues={"sortAscending": False}, **only),
         native("early", "filter_select", column="city", **ranged),
         native("best", "filter_select", column="city", sortMetric="revenue", controlValues={"sortAscending": False}),
@@ -199,7 +201,7 @@ def test_options_keep_to_the_conditions_and_the_order_of_their_filter(
     assert offered(core, "early") == ["Bonn", "Kiel", "Rome"]
     assert offered(core, "best")[:3] == ["Pisa", "Rome", "Oslo"]
     assert offered(core, "best", row_limit=1, search="o") == ["Rome"]
-    guest = shown.world.guest("acme")
+    guest = filtered.world.guest("acme")
     assert offered(guest, "best")[:2] in (["Ulm", "Kiel"], [None, "Ulm"])
     assert set(offered(guest, "small")) == {"Ulm", "Kiel", "Bonn", None}
     assert core.dashboards.filter_options(1, "grain").results[0].rowcount > 10
@@ -213,34 +215,34 @@ def test_options_keep_to_the_conditions_and_the_order_of_their_filter(
 
 # ------------------------------------------------------------------------------------------------- picks in charts
 @pytest.mark.slow
-def test_what_is_picked_in_a_chart_filters_the_others(shown: FilteredDashboard, core: AnalyticsCore) -> None:
-    source = shown.charts["cities"]
+def test_what_is_picked_in_a_chart_filters_the_others(filtered: FilteredDashboard, core: AnalyticsCore) -> None:
+    source = filtered.charts["cities"]
     for picked in ({"city": ["Kiel"]}, {"city": "Kiel"}, {"extraFormData": among("city", "Kiel")}):
         for key in (source, str(source)):
             given: Any = {key: picked}
             assert answered(core, "ids", cross_filters=given) == by_hand("ids", "city = 'Kiel'")
             assert answered(core, "cities", cross_filters=given) == by_hand("cities", "1 = 1")
     scoped = {str(source): {"crossFilters": {"scope": {"rootPath": ["TAB-3"], "excluded": []}}}}
-    shown.store(chart_configuration=scoped)
+    filtered.store(chart_configuration=scoped)
     assert answered(core, "ids", cross_filters={source: {"city": ["Kiel"]}}) == by_hand("ids", "1 = 1")
     assert answered(core, "total", cross_filters={source: {"city": ["Kiel"]}}) == by_hand("total", "city = 'Kiel'")
-    shown.store(
+    filtered.store(
         chart_configuration={str(source): {"crossFilters": {"scope": "global"}}},
-        global_chart_configuration={"scope": {"rootPath": ["ROOT_ID"], "excluded": [shown.charts["total"]]}},
+        global_chart_configuration={"scope": {"rootPath": ["ROOT_ID"], "excluded": [filtered.charts["total"]]}},
     )
     assert answered(core, "total", cross_filters={source: {"city": ["Kiel"]}}) == by_hand("total", "1 = 1")
     assert answered(core, "ids", cross_filters={source: {"city": ["Kiel"]}}) == by_hand("ids", "city = 'Kiel'")
-    shown.store(cross_filters_enabled=False)
+    filtered.store(cross_filters_enabled=False)
     with pytest.raises(errors.PayloadSchemaError, match="cross_filters_enabled"):
         core.dashboards.data(1, cross_filters={source: {"city": ["Kiel"]}})
 
 
 # ------------------------------------------------------------------------------------------ permalinks, tabs, address
-def test_a_permalink_brings_its_filters_picks_and_open_tabs(shown: FilteredDashboard, core: AnalyticsCore) -> None:
-    shown.store({**REGION, **default(among("region", "north"), ["north"])})
+def test_a_permalink_brings_its_filters_picks_and_open_tabs(filtered: FilteredDashboard, core: AnalyticsCore) -> None:
+    filtered.store({**REGION, **default(among("region", "north"), ["north"])})
     masks = {
         "region": {"extraFormData": among("region", "south"), "filterState": {"value": ["south"]}},
-        str(shown.charts["cities"]): {"extraFormData": among("city", "Rome", "Oslo")},
+        str(filtered.charts["cities"]): {"extraFormData": among("city", "Rome", "Oslo")},
         "gone": {"extraFormData": {}},
         "broken": 5,
     }
@@ -253,7 +255,7 @@ def test_a_permalink_brings_its_filters_picks_and_open_tabs(shown: FilteredDashb
     assert answered(core, "total", permalink=key) == by_hand("total", "city = 'Rome'")
     given = {"permalink": key, "filters": {"region": None}, "tabs": ["Cities"]}
     assert answered(core, "ids", **given) == by_hand("ids", "city IN ('Rome', 'Oslo')")
-    shown.store(cross_filters_enabled=False)
+    filtered.store(cross_filters_enabled=False)
     assert "cross filters off" in core.dashboards.data(1, permalink=key).notes[0]
     other = core.permalinks.create_for_dashboard(2, {}).key
     for wrong in (other, "nothing"):
@@ -279,14 +281,14 @@ def test_tabs_are_named_by_ids_or_titles(core: AnalyticsCore) -> None:
 
 
 @pytest.mark.slow
-def test_parameters_of_the_address_reach_the_templates(shown: FilteredDashboard, core: AnalyticsCore) -> None:
-    context = json.loads(core.charts.get(shown.charts["ids"]).query_context or "")
+def test_parameters_of_the_address_reach_the_templates(filtered: FilteredDashboard, core: AnalyticsCore) -> None:
+    context = json.loads(core.charts.get(filtered.charts["ids"]).query_context or "")
     context["queries"][0]["extras"] = {"where": "city = {{ url_param('city', 'Ulm') }}"}
-    core.charts.update(shown.charts["ids"], {"query_context": json.dumps(context)})
+    core.charts.update(filtered.charts["ids"], {"query_context": json.dumps(context)})
     assert answered(core, "ids") == by_hand("ids", "city = 'Ulm'")
     assert answered(core, "ids", url_params={"city": "Kiel"}) == by_hand("ids", "city = 'Kiel'")
-    for kept in ([["city", "Rome"]], [{"city": "Rome"}]):
-        key = core.permalinks.create_for_dashboard(1, {"urlParams": kept}).key
+    for params in ([["city", "Rome"]], [{"city": "Rome"}]):
+        key = core.permalinks.create_for_dashboard(1, {"urlParams": params}).key
         assert answered(core, "ids", permalink=key) == by_hand("ids", "city = 'Rome'")
         assert answered(core, "ids", permalink=key, url_params={"city": "Oslo"}) == by_hand("ids", "city = 'Oslo'")
 
@@ -300,14 +302,14 @@ def test_extra_filters_count_for_every_chart(core: AnalyticsCore) -> None:
 
 # ------------------------------------------------------------------------------------------------- customisations
 def test_a_customisation_groups_and_steps_the_charts_of_its_dataset(
-    shown: FilteredDashboard, core: AnalyticsCore
+    filtered: FilteredDashboard, core: AnalyticsCore
 ) -> None:
     form = {"viz_type": "pie", "groupby": ["city"], "metric": "revenue", "row_limit": 100}
-    core.charts.update(shown.charts["cities"], {"params": json.dumps(form), "viz_type": "pie"})
+    core.charts.update(filtered.charts["cities"], {"params": json.dumps(form), "viz_type": "pie"})
     group = native("by", "chart_customization_dynamic_groupby", type="CHART_CUSTOMIZATION")
     grain = native("grain", "chart_customization_timegrain", type="CHART_CUSTOMIZATION")
     stored = [{**group, **default({}, ["region"])}, {**grain, **default({"time_grain_sqla": "P1Y"}, "P1Y")}]
-    shown.store(chart_customization_config=stored)
+    filtered.store(chart_customization_config=stored)
     data = core.dashboards.data(1)
     regions = {row[0]: int(row[1]) for row in data.chart("cities").results[0].rows()}
     assert regions == {"north": 130, "south": 670, None: 50}
@@ -318,25 +320,25 @@ def test_a_customisation_groups_and_steps_the_charts_of_its_dataset(
         rows = core.dashboards.data(1, filters={"by": given}).chart("cities").results[0].rows()
         assert {(row[0], int(row[1])) for row in rows} == set(by_hand("cities", "1 = 1"))
     with pytest.raises(errors.GuestAccessError):
-        shown.world.guest("acme").dashboards.data(1, filters={"by": "tenant"})
+        filtered.world.guest("acme").dashboards.data(1, filters={"by": "tenant"})
 
 
-def test_options_are_asked_by_the_id_or_the_name_of_a_filter(shown: FilteredDashboard, core: AnalyticsCore) -> None:
-    shown.store(
+def test_options_are_asked_by_the_id_or_the_name_of_a_filter(filtered: FilteredDashboard, core: AnalyticsCore) -> None:
+    filtered.store(
         REGION, {**native("a", "filter_select", column="city"), "name": "Twice"}, native("Twice", "filter_time")
     )
-    for actor in (core, shown.reader):
+    for actor in (core, filtered.reader):
         by_id, by_name = (actor.dashboards.filter_options(1, name).results[0].rows() for name in ("region", "Region"))
         assert by_id == by_name
     with pytest.raises(errors.NotFoundError, match="did you mean 'Region'"):
         core.dashboards.filter_options(1, "Regoin")
     for name in ("Region", "Regoin"):  # guests name filters by their ids, and learn of no other
-        with pytest.raises(errors.NotFoundError) as told:
-            shown.world.guest("acme").dashboards.filter_options(1, name)
-        assert "mean" not in str(told.value)
+        with pytest.raises(errors.NotFoundError) as caught:
+            filtered.world.guest("acme").dashboards.filter_options(1, name)
+        assert "mean" not in str(caught.value)
     with pytest.raises(errors.QueryError, match="a time range"):  # an id goes before a name
         core.dashboards.filter_options(1, "Twice")
-    shown.store(*({**native(key, "filter_select", column="city"), "name": "Twice"} for key in "ab"))
+    filtered.store(*({**native(key, "filter_select", column="city"), "name": "Twice"} for key in "ab"))
     with pytest.raises(errors.PayloadSchemaError, match="several filters have this name"):
         core.dashboards.filter_options(1, "Twice")
 
@@ -384,23 +386,23 @@ def test_values_that_one_chart_cannot_take_fail_there(core: AnalyticsCore) -> No
         data.chart("months")
 
 
-def test_a_chart_that_the_actor_may_not_read_fails_alone(shown: FilteredDashboard) -> None:
-    data = shown.reader.dashboards.data(1)
+def test_a_chart_that_the_actor_may_not_read_fails_alone(filtered: FilteredDashboard) -> None:
+    data = filtered.reader.dashboards.data(1)
     failed = [chart for chart in data if chart.error]
-    assert [(chart.chart_id, chart.name) for chart in failed] == [(shown.charts["elsewhere"], None)]
+    assert [(chart.chart_id, chart.name) for chart in failed] == [(filtered.charts["elsewhere"], None)]
     with pytest.raises(errors.AccessError):
-        data.chart(shown.charts["elsewhere"])
+        data.chart(filtered.charts["elsewhere"])
     assert len(data) == 5
 
 
 @pytest.mark.parametrize("parallel", [1, 2, 64])
 def test_each_chart_is_told_in_the_callers_thread_as_soon_as_it_is_there(core: AnalyticsCore, parallel: int) -> None:
-    told: list[tuple[str | None, int]] = []
+    calls: list[tuple[str | None, int]] = []
     data = core.dashboards.data(
-        1, parallel=parallel, on_chart=lambda chart: told.append((chart.name, threading.get_ident()))
+        1, parallel=parallel, on_chart=lambda chart: calls.append((chart.name, threading.get_ident()))
     )
-    assert sorted(name or "" for name, _ in told) == sorted(chart.name or "" for chart in data)
-    assert {thread for _, thread in told} == {threading.get_ident()}
+    assert sorted(name or "" for name, _ in calls) == sorted(chart.name or "" for chart in data)
+    assert {thread for _, thread in calls} == {threading.get_ident()}
     assert data.to_payload() == {**core.dashboards.data(1, parallel=1, force=False).to_payload(), **_cached_alike(data)}
 
 
@@ -432,11 +434,13 @@ def test_forcing_leaves_the_cache_out(core: AnalyticsCore) -> None:
     assert [cached(), cached(), cached(force=True)] == [{False}, {True}, {False}]
 
 
-def test_a_warm_up_fills_what_the_dashboard_finds(shown: FilteredDashboard, core: AnalyticsCore) -> None:
+def test_a_warm_up_fills_what_the_dashboard_finds(filtered: FilteredDashboard, core: AnalyticsCore) -> None:
     first = {"controlValues": {"defaultToFirstItem": True}}
-    shown.store({**REGION, **first}, native("city", "filter_select", column="city", **default(among("city", "Bonn"))))
+    filtered.store(
+        {**REGION, **first}, native("city", "filter_select", column="city", **default(among("city", "Bonn")))
+    )
     for name in ("cities", "ids", "total", "months"):
-        core.cache.warm_up_chart({"chart_id": shown.charts[name], "dashboard_id": 1})
+        core.cache.warm_up_chart({"chart_id": filtered.charts[name], "dashboard_id": 1})
     data = core.dashboards.data(1)
     assert {
         name: data.chart(name).results[0].is_cached for name in ("cities", "ids", "total", "months")
@@ -444,9 +448,9 @@ def test_a_warm_up_fills_what_the_dashboard_finds(shown: FilteredDashboard, core
 
 
 # ------------------------------------------------------------------------------------------------------------ guests
-def test_guests_give_values_of_declared_filters_and_nothing_else(shown: FilteredDashboard) -> None:
-    guest: Any = shown.world.guest("acme")
-    shown.store(*FILTERS, native("plug-in", "filter_of_a_plug_in", column="tenant"))
+def test_guests_give_values_of_declared_filters_and_nothing_else(filtered: FilteredDashboard) -> None:
+    guest: Any = filtered.world.guest("acme")
+    filtered.store(*FILTERS, native("plug-in", "filter_of_a_plug_in", column="tenant"))
     data = guest.dashboards.data(1, filters={"region": ["north"]}, tabs=["Cities"])
     assert [chart.name for chart in data] == ["cities", "ids"]
     assert {result.query for chart in data for result in chart.raise_for_error().results} == {""}
@@ -468,14 +472,14 @@ def test_guests_give_values_of_declared_filters_and_nothing_else(shown: Filtered
 
 
 @pytest.mark.parametrize("column", ["tenant", "amount"])
-def test_a_time_column_shows_guests_no_other_column(shown: FilteredDashboard, column: str) -> None:
-    data = shown.world.guest("acme").dashboards.data(1, filters={"time column": column, "time": "No filter"})
+def test_a_time_column_shows_guests_no_other_column(filtered: FilteredDashboard, column: str) -> None:
+    data = filtered.world.guest("acme").dashboards.data(1, filters={"time column": column, "time": "No filter"})
     with pytest.raises(errors.QueryError, match="is not temporal and cannot take the place of x-axis 'day'"):
         data.chart("months")
 
 
-def test_a_name_that_several_filters_have_is_no_name(shown: FilteredDashboard, core: AnalyticsCore) -> None:
-    shown.store(REGION, {**native("other", "filter_select", column="city"), "name": "Region"})
+def test_a_name_that_several_filters_have_is_no_name(filtered: FilteredDashboard, core: AnalyticsCore) -> None:
+    filtered.store(REGION, {**native("other", "filter_select", column="city"), "name": "Region"})
     with pytest.raises(errors.PayloadSchemaError, match="several filters"):
         core.dashboards.data(1, filters={"Region": ["north"]})
     assert answered(core, "ids", filters={"other": ["Ulm"]}) == by_hand("ids", "city = 'Ulm'")

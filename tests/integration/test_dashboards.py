@@ -66,7 +66,7 @@ def test_a_filter_by_a_chart_that_one_may_not_read_finds_nothing(tmp_path: Path)
         made.orders()
         made.core.datasets.create({"database": 1, "table_name": "people"})
         board = made.core.dashboards.create({"dashboard_title": "Board", "published": True}).id
-        shown, hidden = (
+        public, hidden = (
             made.core.charts.create(
                 {"slice_name": "x", "datasource_id": key, "datasource_type": "table", "dashboards": [board]}
             ).id
@@ -77,7 +77,7 @@ def test_a_filter_by_a_chart_that_one_may_not_read_finds_nothing(tmp_path: Path)
         def found(core: AnalyticsCore, op: str, value: Any) -> int:
             return core.dashboards.list(filters=[{"col": "charts", "op": op, "val": value}]).count
 
-        requested = (("eq", shown), ("eq", hidden), ("in", [hidden]), ("in", [shown, hidden]), ("in", []), ("eq", 99))
+        requested = (("eq", public), ("eq", hidden), ("in", [hidden]), ("in", [public, hidden]), ("in", []), ("eq", 99))
         assert [found(reader, *item) for item in requested] == [1, 0, 0, 1, 0, 0]
         assert [found(made.core, *item) for item in requested] == [1, 1, 1, 1, 0, 0]
 
@@ -192,8 +192,8 @@ def test_tags_made_by_several_at_once_are_one(shop: SmallCore) -> None:
         return [tag.name for tag in shop.core.tags.tag("dashboard", page.id, ["same", f"own {page.id}"])]
 
     with ThreadPoolExecutor(4) as pool:
-        shown = list(pool.map(tag, pages))
-    assert all("same" in names and len(names) == 2 for names in shown)
+        results = list(pool.map(tag, pages))
+    assert all("same" in names and len(names) == 2 for names in results)
     assert shop.core.tags.list(filters=[{"col": "name", "op": "eq", "val": "same"}]).count == 1
 
 

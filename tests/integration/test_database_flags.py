@@ -36,12 +36,12 @@ class Option:
     default: Any
     first: Any
     second: Any
-    shown: tuple[str, ...] = EVERYWHERE
+    displayed: tuple[str, ...] = EVERYWHERE
     clears: bool = False
 
 
-def _switch(default: bool = False, *, shown: tuple[str, ...] = EVERYWHERE) -> Option:
-    return Option(default=default, first=not default, second=default, shown=shown)
+def _switch(default: bool = False, *, places: tuple[str, ...] = EVERYWHERE) -> Option:
+    return Option(default=default, first=not default, second=default, displayed=places)
 
 
 OPTIONS: Mapping[str, Option] = {
@@ -51,14 +51,14 @@ OPTIONS: Mapping[str, Option] = {
     "allow_file_upload": _switch(),
     "allow_run_async": _switch(),
     "expose_in_sqllab": _switch(default=True),
-    "impersonate_user": _switch(shown=(GET, LIST)),
-    "force_ctas_schema": Option(default=None, first="tmp", second="Ünder_%", shown=(GET, LIST), clears=True),
-    "cache_timeout": Option(default=None, first=60, second=0, shown=(GET, CONNECTION), clears=True),
+    "impersonate_user": _switch(places=(GET, LIST)),
+    "force_ctas_schema": Option(default=None, first="tmp", second="Ünder_%", displayed=(GET, LIST), clears=True),
+    "cache_timeout": Option(default=None, first=60, second=0, displayed=(GET, CONNECTION), clears=True),
     "configuration_method": Option(
-        default="orm_form", first="dynamic_form", second="orm_form", shown=(GET, CONNECTION)
+        default="orm_form", first="dynamic_form", second="orm_form", displayed=(GET, CONNECTION)
     ),
-    "external_url": Option(default=None, first="https://a.example/1", second="", shown=(CONNECTION,), clears=True),
-    "extra": Option(default=None, first='{"version": "16"}', second="{}", shown=(LIST, CONNECTION), clears=True),
+    "external_url": Option(default=None, first="https://a.example/1", second="", displayed=(CONNECTION,), clears=True),
+    "extra": Option(default=None, first='{"version": "16"}', second="{}", displayed=(LIST, CONNECTION), clears=True),
     "uuid": Option(
         default=...,  # made by the library
         first="7b3f1c9e-2f57-4b7d-9c55-0a4f6a1d2e3f",
@@ -138,7 +138,7 @@ def item(core: AnalyticsCore, database_id: int) -> Any:
     return found
 
 
-def shown(core: AnalyticsCore, database_id: int, name: str, places: tuple[str, ...] = EVERYWHERE) -> list[Any]:
+def displayed(core: AnalyticsCore, database_id: int, name: str, places: tuple[str, ...] = EVERYWHERE) -> list[Any]:
     """Return what the answers say of a field, which must be in all of their payloads too."""
     answers = {
         GET: lambda: core.databases.get(database_id),
@@ -175,15 +175,15 @@ def test_an_option_is_kept_shown_changed_and_cleared(town: Town, make: Any, name
     option, admin = OPTIONS[name], town.admin
     plain, chosen = make(), make(**{name: option.first})
     if option.default is not ...:
-        assert set(shown(admin, plain, name, option.shown)) == {option.default}
-    assert set(shown(admin, chosen, name, option.shown)) == {option.first}
+        assert set(displayed(admin, plain, name, option.displayed)) == {option.default}
+    assert set(displayed(admin, chosen, name, option.displayed)) == {option.first}
     admin.databases.update(chosen, {name: option.second})
-    assert set(shown(admin, chosen, name, option.shown)) == {option.second}
+    assert set(displayed(admin, chosen, name, option.displayed)) == {option.second}
     admin.databases.update(chosen, {"database_name": f"renamed {name}"})  # what is not named stays
-    assert set(shown(admin, chosen, name, option.shown)) == {option.second}
+    assert set(displayed(admin, chosen, name, option.displayed)) == {option.second}
     if option.clears:
         admin.databases.update(chosen, {name: None})
-        assert set(shown(admin, chosen, name, option.shown)) == {None}
+        assert set(displayed(admin, chosen, name, option.displayed)) == {None}
     else:
         with pytest.raises(PayloadSchemaError, match=name):
             admin.databases.update(chosen, {name: None})
@@ -194,8 +194,8 @@ def test_an_option_is_kept_shown_changed_and_cleared(town: Town, make: Any, name
 def test_readers_see_an_option_and_only_administrators_set_it(town: Town, make: Any, name: str) -> None:
     option = OPTIONS[name]
     database_id = make(**{name: option.first})
-    readable = tuple(place for place in option.shown if place != CONNECTION)
-    assert set(shown(town.reader, database_id, name, readable)) <= {option.first}
+    readable = tuple(place for place in option.displayed if place != CONNECTION)
+    assert set(displayed(town.reader, database_id, name, readable)) <= {option.first}
     refusals: tuple[tuple[AnalyticsCore, type[AnalyticsError], type[AnalyticsError]], ...] = (
         (town.reader, OwnershipError, AccessError),
         (town.stranger, DatabaseAccessError, AccessError),
@@ -211,17 +211,17 @@ def test_readers_see_an_option_and_only_administrators_set_it(town: Town, make: 
     for core in (town.stranger, town.guest):
         with pytest.raises(AccessError):
             core.databases.get(database_id)
-    assert set(shown(town.admin, database_id, name, option.shown)) == {option.first}
+    assert set(displayed(town.admin, database_id, name, option.displayed)) == {option.first}
 
 
 @for_each("key", EXTRAS)
 def test_a_key_of_extra_is_kept_as_it_was_written(town: Town, make: Any, key: str) -> None:
     written = json.dumps({key: EXTRAS[key]}, indent=1)
     database_id = make(extra=written)
-    assert shown(town.admin, database_id, "extra", (LIST, CONNECTION)) == [written, written]
+    assert displayed(town.admin, database_id, "extra", (LIST, CONNECTION)) == [written, written]
     both = json.dumps({**EXTRAS, "also": 1})
     town.admin.databases.update(database_id, {"extra": both})
-    assert shown(town.admin, database_id, "extra", (LIST, CONNECTION)) == [both, both]
+    assert displayed(town.admin, database_id, "extra", (LIST, CONNECTION)) == [both, both]
 
 
 @for_each("key", ["allows_virtual_table_explore", "disable_data_preview"])
@@ -257,12 +257,12 @@ def test_an_option_of_extra_of_the_wrong_type_is_refused(town: Town, option: str
 
 
 def test_a_database_that_disables_drill_to_detail_shows_no_rows_behind_charts(town: Town) -> None:
-    asked = {**context({"metrics": ["count"]}), "result_type": "drill_detail"}
-    assert town.admin.charts.data(asked).raise_for_error().results[0].data
+    payload = {**context({"metrics": ["count"]}), "result_type": "drill_detail"}
+    assert town.admin.charts.data(payload).raise_for_error().results[0].data
     for switch, refuses in (({"disable_drill_to_detail": True}, True), ({"disable_drill_to_detail": None}, False)):
         town.admin.databases.update(1, {"extra": json.dumps(switch)})
         for core in (town.admin, town.reader):
-            answer = core.charts.data(asked)
+            answer = core.charts.data(payload)
             if not refuses:
                 assert answer.raise_for_error().results[0].data
                 continue
@@ -270,7 +270,7 @@ def test_a_database_that_disables_drill_to_detail_shows_no_rows_behind_charts(to
                 answer.raise_for_error()
             assert (rejection.value.status, rejection.value.error_type.value) == (403, "DATABASE_SECURITY_ACCESS_ERROR")
             with pytest.raises(DatabaseAccessError):
-                list(core.charts.batches(asked))
+                list(core.charts.batches(payload))
         usual = town.admin.charts.data(context({"metrics": ["count"]})).raise_for_error()
         assert usual.results[0].data == [{"count": 6}]
     town.admin.databases.update(1, {"extra": None})
@@ -287,10 +287,10 @@ def test_a_field_that_the_contract_does_not_have_is_refused_by_name(town: Town, 
 
 def test_engine_and_driver_follow_the_uri(town: Town, make: Any) -> None:
     database_id = make(engine="sqlite")
-    assert shown(town.admin, database_id, "backend") == ["sqlite"] * 3
+    assert displayed(town.admin, database_id, "backend") == ["sqlite"] * 3
     town.admin.databases.update(database_id, {"orm_uri": "postgresql+psycopg://u:p@db.example/x", "driver": "psycopg"})
-    assert shown(town.admin, database_id, "backend") == ["postgresql"] * 3
-    assert shown(town.admin, database_id, "driver", (GET, CONNECTION)) == ["psycopg"] * 2
+    assert displayed(town.admin, database_id, "backend") == ["postgresql"] * 3
+    assert displayed(town.admin, database_id, "driver", (GET, CONNECTION)) == ["psycopg"] * 2
     with pytest.raises(PayloadSchemaError, match="engine: the URI's engine is 'postgresql'"):
         town.admin.databases.update(database_id, {"engine": "mysql"})
     with pytest.raises(PayloadSchemaError, match="driver: the URI's driver is 'psycopg'"):

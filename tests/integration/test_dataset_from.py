@@ -15,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from tests.integration.test_forked_children import in_child
-from tests.support.handed_over import ROWS, asked, duckdb_connection, frame, table, total
+from tests.support.handed_over import ROWS, duckdb_connection, frame, queried, table, total
 from tests.support.small_core import KEY
 
 import analytics_core
@@ -46,8 +46,8 @@ def test_a_frame_is_a_dataset_beside_those_of_the_database(core: AnalyticsCore) 
     assert sales.main_dttm_col == "day"
     assert [metric.metric_name for metric in sales.metrics] == ["count"]
     assert core.databases.get(core.datasets.get("sales").database.id).database_name == "frames"
-    assert asked(core, "sales", total("amount")) == [(12.5,)]
-    assert asked(core, "products", "count") == [(12,)]
+    assert queried(core, "sales", total("amount")) == [(12.5,)]
+    assert queried(core, "products", "count") == [(12,)]
 
 
 @pytest.mark.slow
@@ -57,7 +57,7 @@ def test_frames_go_into_the_memory_that_connect_made(tmp_path: Path) -> None:
         more = core.dataset_from(ROWS, "rows")
         files = core.dataset_from(tmp_path / "people.csv", "people")
         assert {more.database.id, files.database.id} == {1}
-        assert [asked(core, name, "count") for name in ("sales", "rows", "people")] == [[(3,)], [(3,)], [(1,)]]
+        assert [queried(core, name, "count") for name in ("sales", "rows", "people")] == [[(3,)], [(3,)], [(1,)]]
 
 
 @pytest.mark.slow
@@ -76,13 +76,13 @@ def test_a_name_that_is_taken_is_told(core: AnalyticsCore) -> None:
 @pytest.mark.slow
 def test_another_frame_takes_the_place_and_kept_answers_go(core: AnalyticsCore) -> None:
     sales = core.dataset_from(frame(), "sales")
-    assert asked(core, "sales", total("amount")) == [(12.5,)]
+    assert queried(core, "sales", total("amount")) == [(12.5,)]
     again = core.dataset_from(pl.DataFrame({"amount": [1, 2], "shop": ["a", "b"]}), "sales", replace=True)
     assert again.id == sales.id
     assert [column.column_name for column in again.columns] == ["amount", "shop"]
-    assert asked(core, "sales", total("amount")) == [(3,)]
+    assert queried(core, "sales", total("amount")) == [(3,)]
     with pytest.raises(UnknownColumnError):
-        asked(core, "sales", columns=("country",))
+        queried(core, "sales", columns=("country",))
     assert core.dataset_from(frame(), "new", replace=True).table_name == "new"
 
 
@@ -91,9 +91,9 @@ def test_sql_over_a_frame_that_was_replaced_gives_the_new_rows(core: AnalyticsCo
     database = core.dataset_from(frame(), "sales").database.id
     sql = {"database": database, "table_name": "big", "sql": "SELECT * FROM sales WHERE amount > 5"}
     big = core.datasets.create(sql).id
-    assert asked(core, big, "count") == [(1,)]
+    assert queried(core, big, "count") == [(1,)]
     core.dataset_from(frame().assign(amount=9), "sales", replace=True)
-    assert asked(core, big, "count") == [(3,)]
+    assert queried(core, big, "count") == [(3,)]
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_a_frame_that_cannot_be_read_leaves_the_one_before(core: AnalyticsCore) 
     core.dataset_from(frame(), "sales")
     with pytest.raises(SourceError):
         core.dataset_from(pd.DataFrame({"a": [object()]}), "sales", replace=True)
-    assert asked(core, "sales", "count") == [(3,)]
+    assert queried(core, "sales", "count") == [(3,)]
 
 
 @pytest.mark.slow
@@ -113,7 +113,7 @@ def test_a_frame_that_no_dataset_can_be_made_of_is_not_held(core: AnalyticsCore,
         core.dataset_from(pd.DataFrame({"x" * 300: [1]}), name, replace=True)
     (after,) = core._runtime.parts.connector.handed_tables().values()  # type: ignore[attr-defined]
     assert dict(after.tables) == dict(before.tables)
-    assert asked(core, "sales", total("amount")) == [(12.5,)]
+    assert queried(core, "sales", total("amount")) == [(12.5,)]
 
 
 def test_later_changes_of_a_frame_are_not_seen() -> None:
@@ -121,8 +121,8 @@ def test_later_changes_of_a_frame_are_not_seen() -> None:
     with analytics_core.connect({"sales": rows, "arrow": batch}) as core:
         rows.loc[0, "amount"] = 1_000.0
         rows["more"] = 1
-        assert asked(core, "sales", total("amount")) == [(12.5,)]
-        assert asked(core, "arrow", total("amount")) == [(12.5,)]
+        assert queried(core, "sales", total("amount")) == [(12.5,)]
+        assert queried(core, "arrow", total("amount")) == [(12.5,)]
 
 
 @pytest.mark.slow
@@ -132,16 +132,16 @@ def test_a_frame_is_freed_with_its_core() -> None:
 
     rows = Watched(frame())
     with analytics_core.connect({"sales": rows, "arrow": table(), "polars": pl.DataFrame({"a": [1]})}) as core:
-        assert asked(core, "sales", "count") == [(3,)]
+        assert queried(core, "sales", "count") == [(3,)]
         (handed,) = core._runtime.parts.connector.handed_tables().values()  # type: ignore[attr-defined]
-        held = [weakref.ref(one.data) for one in handed.tables.values()]
+        references = [weakref.ref(one.data) for one in handed.tables.values()]
         del handed
         gc.collect()
-        assert [gone() is None for gone in held] == [False] * 3
-    held.append(weakref.ref(rows))
+        assert [gone() is None for gone in references] == [False] * 3
+    references.append(weakref.ref(rows))
     del rows, core
     gc.collect()
-    assert [gone() is None for gone in held] == [True] * 4
+    assert [gone() is None for gone in references] == [True] * 4
 
 
 # ------------------------------------------------------------------------------------------------------ rights, rules
@@ -162,7 +162,7 @@ def test_only_an_administrator_hands_over(core: AnalyticsCore) -> None:
     for replace in (False, True):
         with pytest.raises(AccessError):
             ann.dataset_from(frame(), "sales", replace=replace)
-    assert asked(ann, "sales", "count") == [(3,)]
+    assert queried(ann, "sales", "count") == [(3,)]
 
 
 @pytest.mark.slow
@@ -181,8 +181,8 @@ def test_row_rules_hold(way: str, tmp_path: Path) -> None:
             "clause": "country = 'France'",
         }
         core.row_level_security.create(rule)
-        assert asked(ann, "sales", "count", columns=("country",)) == [("France", 2)]
-        assert asked(core, "sales", "count") == [(3,)]
+        assert queried(ann, "sales", "count", columns=("country",)) == [("France", 2)]
+        assert queried(core, "sales", "count") == [(3,)]
 
 
 def test_guests_see_the_rows_of_their_token() -> None:
@@ -220,12 +220,12 @@ def test_another_process_is_told_and_may_hand_over_anew(service: AnalyticsCore, 
     sales = service.dataset_from(frame(), "sales")
     with another(tmp_path) as other:
         with pytest.raises(DatabaseError, match="handed over to another process, which this one cannot see"):
-            asked(other, "sales", "count")
+            queried(other, "sales", "count")
         with pytest.raises(AlreadyExistsError, match="replace=True"):
             other.dataset_from(frame(), "sales")
         again = other.dataset_from(frame().iloc[:1], "sales", replace=True)
         assert again.id == sales.id
-        assert asked(other, "sales", "count", row_limit=5) == [(1,)]
+        assert queried(other, "sales", "count", row_limit=5) == [(1,)]
 
 
 @pytest.mark.slow
@@ -233,21 +233,21 @@ def test_another_process_is_told_and_may_hand_over_anew(service: AnalyticsCore, 
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_a_forked_child_is_told_and_the_parent_goes_on(service: AnalyticsCore) -> None:
     service.dataset_from(frame(), "sales")
-    asked(service, "sales", "count")
+    queried(service, "sales", "count")
 
     def use() -> None:
         with pytest.raises(DatabaseError, match="handed over to another process"):
-            asked(service, "sales", total("amount"))
+            queried(service, "sales", total("amount"))
 
     in_child(use)
-    assert asked(service, "sales", total("amount")) == [(12.5,)]
+    assert queried(service, "sales", total("amount")) == [(12.5,)]
 
 
 def test_a_core_that_was_closed_holds_nothing(service: AnalyticsCore) -> None:
     service.dataset_from(frame(), "sales")
     service._runtime.parts.connector.close()
     with pytest.raises(DatabaseError, match="hand it over here too"):
-        asked(service, "sales", "count")
+        queried(service, "sales", "count")
 
 
 def test_a_database_called_frames_by_somebody_else_is_left_alone(service: AnalyticsCore) -> None:
@@ -275,7 +275,7 @@ def test_what_was_handed_over_is_read_under_no_other_name(core: AnalyticsCore) -
     database = core.dataset_from(frame(), "sales").database.id
     core.databases.update(database, {"impersonate_user": True})
     with pytest.raises(DatabaseAccessError, match="nobody is impersonated"):
-        asked(core, "sales", "count")
+        queried(core, "sales", "count")
 
 
 def test_the_error_for_what_is_not_taken_is_copied_as_others_are() -> None:

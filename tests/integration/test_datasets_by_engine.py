@@ -81,8 +81,8 @@ def test_a_table_that_does_not_exist_is_told_alike_everywhere(core: Any) -> None
 @pytest.mark.server
 def test_the_statement_that_shows_a_table_runs_everywhere(core: Any) -> None:
     made = core.datasets.create({"database": 1, "table_name": "orders"})
-    shown = core.datasets.create({"database": 1, "table_name": "shown", "sql": made.select_star})
-    assert [column.column_name for column in shown.columns] == NAMES
+    dataset = core.datasets.create({"database": 1, "table_name": "shown", "sql": made.select_star})
+    assert [column.column_name for column in dataset.columns] == NAMES
 
 
 @pytest.mark.server

@@ -138,12 +138,12 @@ def test_what_cannot_be_found_or_made_is_refused(
 
 
 def test_finding_a_dataset_needs_the_right_to_read_it_and_tells_nobody_else_that_it_is_there(shop: SmallCore) -> None:
-    stranger, told = shop.reader(), set[str]()
+    stranger, messages = shop.reader(), set[str]()
     for name in ("orders", "people", "nothing"):  # a dataset, a table, and neither
         with pytest.raises(DatabaseAccessError) as rejected:
             stranger.datasets.get_or_create({"database_id": 1, "table_name": name})
-        told.add(str(rejected.value).replace(name, "..."))
-    assert len(told) == 1
+        messages.add(str(rejected.value).replace(name, "..."))
+    assert len(messages) == 1
     granted = shop.reader(("dataset", 1), username="granted")
     assert granted.datasets.get_or_create({"database_id": 1, "table_name": "orders"}).id == 1
     assert shop.core.datasets.list().count == 1

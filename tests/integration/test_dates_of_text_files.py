@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.cases import for_each
-from tests.support.handed_over import asked
+from tests.support.handed_over import queried
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings
@@ -41,7 +41,7 @@ def column(folder: Path, *texts: str) -> Path:
 
 
 def values(core: AnalyticsCore, name: str = "d") -> list[str]:
-    return sorted(str(row[0]) for row in asked(core, "sales", columns=(name,)))
+    return sorted(str(row[0]) for row in queried(core, "sales", columns=(name,)))
 
 
 def form_of(kind: str, between: str, time: str, *, is_long: bool) -> str:
@@ -76,9 +76,9 @@ def read_by_python(texts: list[str]) -> list[list[datetime]]:
     return found
 
 
-def read_by_us(*paths: Path, **told: Any) -> tuple[HandedFiles, dict[str, tuple[Any, ...]]]:
+def read_by_us(*paths: Path, **reported: Any) -> tuple[HandedFiles, dict[str, tuple[Any, ...]]]:
     """Return files as a table, and the values of its columns."""
-    reading = FileReading(settings=Settings(secret_key=secrets.token_urlsafe(32)), **told)
+    reading = FileReading(settings=Settings(secret_key=secrets.token_urlsafe(32)), **reported)
     table = table_of_files(paths, reading)
     assert isinstance(table, HandedFiles)
     with duckdb.connect() as root:
@@ -86,8 +86,8 @@ def read_by_us(*paths: Path, **told: Any) -> tuple[HandedFiles, dict[str, tuple[
         return table, dict(zip(relation.columns, zip(*relation.fetchall(), strict=True), strict=True))
 
 
-def read_days(*paths: Path, **told: Any) -> list[object]:
-    return list(map(as_moment, read_by_us(*paths, **told)[1]["d"]))
+def read_days(*paths: Path, **reported: Any) -> list[object]:
+    return list(map(as_moment, read_by_us(*paths, **reported)[1]["d"]))
 
 
 def written_columns(folder: Path, columns: list[list[str]]) -> Path:
@@ -127,8 +127,8 @@ def test_two_digit_years_are_read_as_told_and_without_a_note(tmp_path: Path, for
 
 
 def test_two_digit_years_are_read_with_the_day_first_and_said(tmp_path: Path) -> None:
-    told = r"no date tells days and years apart; .* read as the day; if it is the year, give date_format='%y\.%m\.%d'"
-    with pytest.warns(UserWarning, match=told):
+    note = r"no date tells days and years apart; .* read as the day; if it is the year, give date_format='%y\.%m\.%d'"
+    with pytest.warns(UserWarning, match=note):
         core = analytics_core.connect(column(tmp_path, "01.02.24", "15.03.24", "31.12.23"))
     with core:
         assert [text[:10] for text in values(core)] == ["2023-12-31", "2024-02-01", "2024-03-15"]

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 import sqlalchemy as sa
-from tests.support.bundles import ASKED, BY_COUNTRY, IN_ALL, NAMES, bundle, chart, column, packed
+from tests.support.bundles import ASKING, BY_COUNTRY, IN_ALL, NAMES, bundle, chart, column, packed
 from tests.support.cases import for_each
 from tests.support.guests import chart as stored_chart
 from tests.support.servers import LOOPBACK
@@ -78,7 +78,7 @@ def test_another_time_of_comparison_is_told_by_its_statement(shop: SmallCore) ->
         return packed(changed)
 
     (one,) = shop.core.diff(compared_with("1 day ago"), compared_with("1 year ago"), databases=HERE).changed
-    assert (one.uuid, one.failures) == (ASKED, ())
+    assert (one.uuid, one.failures) == (ASKING, ())
     days = {line[0] + day for line in one.sql.splitlines() for day in DAY.findall(line)}
     assert {"-2024-01-01", "+2023-01-02"} <= days
 
@@ -109,7 +109,7 @@ def test_a_changed_dataset_changes_its_charts(shop: SmallCore) -> None:
     metric = {"metric_name": "count", "expression": "COUNT(DISTINCT country)"}
     changed["export/datasets/shop/orders.yaml"]["metrics"] = [metric]
     report = shop.core.diff(packed(bundle()), packed(changed), databases=HERE)
-    assert {one.uuid for one in report.changed} == {BY_COUNTRY, IN_ALL, ASKED}
+    assert {one.uuid for one in report.changed} == {BY_COUNTRY, IN_ALL, ASKING}
 
 
 def test_a_chart_that_breaks_is_told_with_the_reason(shop: SmallCore) -> None:
@@ -186,9 +186,9 @@ def test_charts_on_a_database_that_hangs_are_told_and_the_others_compared(
         proxy.stall()
         report = core.diff(before, databases={"far": database, "shop": 1}, answers=False)
         proxy.resume()
-    told = {one.name: one for one in report.charts}
-    assert (told["well"].change, bool(told["well"].sql)) == (RecordChange.CHANGED, True)
-    assert [failure.partition(";")[0] for failure in told["hung"].failures] == [
+    charts = {one.name: one for one in report.charts}
+    assert (charts["well"].change, bool(charts["well"].sql)) == (RecordChange.CHANGED, True)
+    assert [failure.partition(";")[0] for failure in charts["hung"].failures] == [
         "a cannot be asked: the database did not answer within 1 seconds"
     ]
 

@@ -48,10 +48,10 @@ OTHERS = {"columns": ["grp"], "metrics": ["rows"], "series_columns": ["grp"], "g
 def test_a_series_called_others_keeps_its_name_and_a_note_tells_that_of_the_rest(cores: dict[str, Any]) -> None:
     for core in cores.values():
         only = [{"col": "grp", "op": "==", "val": "Others"}]
-        result = _asked(core, OTHERS | {"series_limit": 1, "filters": only})
+        result = _requested(core, OTHERS | {"series_limit": 1, "filters": only})
         assert ([row["grp"] for row in result.data], result.notes) == (["Others"], ())
         assert set(result.label_map) == {"grp", "rows"}
-        result = _asked(core, OTHERS | {"series_limit": len(world.GROUPS)})
+        result = _requested(core, OTHERS | {"series_limit": len(world.GROUPS)})
         assert {"Others", "Others (rest)"} <= {row["grp"] for row in result.data}
         assert result.notes == ("a series is called 'Others', so the rest is called 'Others (rest)'",)
 
@@ -63,13 +63,13 @@ def test_series_of_numbers_and_booleans_have_the_labels_of_python_on_every_engin
 ) -> None:
     numbers: Counter[Any] = Counter(row[column] for row in world.rows())
     best = sorted(numbers, key=lambda value: (-numbers[value], value is None, value or 0))[:limit]
-    shown = sorted(value for value in best if value is not None)
-    wanted = [(str(value), numbers[value]) for value in shown]
+    labels = sorted(value for value in best if value is not None)
+    wanted = [(str(value), numbers[value]) for value in labels]
     wanted += [(None, numbers[None])] if None in best else []
     wanted += [("Others", sum(count for value, count in numbers.items() if value not in best))]
     query = {**OTHERS, "columns": [column], "series_columns": [column], "series_limit": limit, "row_limit": rows}
     for core in cores.values():
-        assert _asked(core, query).rows() == wanted[:rows]
+        assert _requested(core, query).rows() == wanted[:rows]
 
 
 @pytest.mark.server
@@ -77,8 +77,8 @@ def test_a_bucket_that_is_not_a_moment_without_label_has_a_moment(cores: dict[st
     no_label = {"col": "ts", "op": "!=", "val": "2023-07-28T21:27:29", "grain": "P1D"}
     present = sum(row["ts"] is not None for row in world.rows())
     for core in cores.values():
-        assert _asked(core, {"metrics": ["rows"], "filters": [no_label]}).data == [{"rows": present}]
+        assert _requested(core, {"metrics": ["rows"], "filters": [no_label]}).data == [{"rows": present}]
 
 
-def _asked(core: Any, query: dict[str, Any]) -> Any:
+def _requested(core: Any, query: dict[str, Any]) -> Any:
     return core.charts.data({"datasource": {"id": 1, "type": "table"}, "queries": [query]}).raise_for_error().results[0]

@@ -39,24 +39,24 @@ def bounds(host: AnalyticsCore, user: str, requested: dict[str, Any]) -> Any:
     """Return what binds somebody on a query context."""
     core = host.as_user(user)
     queries = ChartQueries(core._runtime.content, core._actor())
-    asked = queries._runtime.engine.questions
-    return asked.runner.bound_by(asked.contexts.read(requested, actor=queries.actor, now=NOW))
+    questions = queries._runtime.engine.questions
+    return questions.runner.bound_by(questions.contexts.read(requested, actor=queries.actor, now=NOW))
 
 
-def asked_of() -> dict[str, dict[str, Any]]:
+def driver_options() -> dict[str, dict[str, Any]]:
     """Return a query context on each dataset, one that shows a chart, one of facts, and one that fails."""
     source = {name: {"datasource": {"id": number, "type": "table"}} for name, number in DATASETS.items()}
-    shown = layer(1, "table", "EVENT", name="A chart")
+    annotation = layer(1, "table", "EVENT", name="A chart")
     return {
-        **{name: {**held, "queries": [{"columns": ["id"]}]} for name, held in source.items()},
-        "annotated": {**source["table"], "queries": [{"columns": ["id"], "annotation_layers": [shown]}]},
+        **{name: {**fields, "queries": [{"columns": ["id"]}]} for name, fields in source.items()},
+        "annotated": {**source["table"], "queries": [{"columns": ["id"], "annotation_layers": [annotation]}]},
         "facts": {**source["virtual"], "queries": [{"columns": ["id"], "result_type": "columns"}]},
         "failed": {**source["table"], "queries": [{"columns": ["nope"]}]},
     }
 
 
 def digests(host: AnalyticsCore, user: str) -> dict[str, str]:
-    return {name: digest_of(bounds(host, user, requested)) for name, requested in asked_of().items()}
+    return {name: digest_of(bounds(host, user, requested)) for name, requested in driver_options().items()}
 
 
 @pytest.fixture
@@ -105,15 +105,15 @@ print(json.dumps([found, [digest_of(value) for value in VALUES], hash("a text")]
 
 def test_digests_are_the_same_in_every_process(world: TenantWorld, tmp_path: Path) -> None:
     here = {user: digests(world.host, user) for user in ("acme", "bolt", "o'hare")}
-    told = []
+    outputs = []
     for seed in ("1", "2"):
         command = [sys.executable, "-c", PROGRAM, world.metadata_url, str(tmp_path)]
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
         assert done.returncode == 0, done.stderr
-        told.append(json.loads(done.stdout))
-    assert told[0][2] != told[1][2]  # the seeds differ
-    for found, values, _ in told:
+        outputs.append(json.loads(done.stdout))
+    assert outputs[0][2] != outputs[1][2]  # the seeds differ
+    for found, values, _ in outputs:
         assert found == here
         assert values == [digest_of(value) for value in VALUES]
 
@@ -160,7 +160,7 @@ class Loose:
 
 
 @dataclass(frozen=True, eq=False)
-class Nobody:
+class NoOne:
     """A record that is equal to itself only."""
 
 
@@ -170,10 +170,10 @@ class Number(int):
 
 @for_each(
     "value",
-    [object(), Loose(), Nobody(), Number(1), len, {"a": 1}, {1}, iter(())],
+    [object(), Loose(), NoOne(), Number(1), len, {"a": 1}, {1}, iter(())],
     ids=lambda value: type(value).__name__,
 )
 def test_values_of_other_types_have_none(value: Any) -> None:
-    for held in (value, (1, value), Point(value)):
+    for candidate in (value, (1, value), Point(value)):
         with pytest.raises(TypeError, match="there is no digest of a"):
-            digest_of(held)
+            digest_of(candidate)

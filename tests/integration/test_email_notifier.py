@@ -195,33 +195,33 @@ def test_an_encrypted_mail_arrives_after_the_sign_in(encrypted: Any) -> None:
 def test_a_wrong_password_is_refused_and_never_told(encrypted: Any) -> None:
     server, how = encrypted
     with notifier_for(server, **how, username=USER, password="hunter2") as notifier:
-        (told,) = notifier.send(message(), ADA)
-        assert "hunter2" not in repr(notifier._settings) + repr(told) + told.reason
-    assert (told.state, told.reason) == (REFUSED, "the mail server answered the user name and password with 535")
+        (outcome,) = notifier.send(message(), ADA)
+        assert "hunter2" not in repr(notifier._settings) + repr(outcome) + outcome.reason
+    assert (outcome.state, outcome.reason) == (REFUSED, "the mail server answered the user name and password with 535")
 
 
 def test_a_certificate_that_nobody_vouches_for_or_of_another_host_ends_it(encrypted: Any) -> None:
     server, how = encrypted
     for changes in ({"ca_file": None}, {"host": "mail.example.com"}):
         with notifier_for(server, **{**how, **SIGN_IN, **changes}) as notifier:
-            (told,) = notifier.send(message(), ADA)
-        assert told.state is REFUSED
-        assert "no certificate of a trusted authority" in told.reason
+            (outcome,) = notifier.send(message(), ADA)
+        assert outcome.state is REFUSED
+        assert "no certificate of a trusted authority" in outcome.reason
 
 
 def test_a_server_without_starttls_gets_nothing(server: MailServer) -> None:
     with notifier_for(server, security="starttls", **SIGN_IN) as notifier:
-        (told,) = notifier.send(message(), ADA)
-    assert (told.state, server.mails) == (REFUSED, [])
-    assert "does not offer STARTTLS" in told.reason
+        (outcome,) = notifier.send(message(), ADA)
+    assert (outcome.state, server.mails) == (REFUSED, [])
+    assert "does not offer STARTTLS" in outcome.reason
 
 
 def test_what_is_said_before_the_encryption_does_not_count() -> None:
     """A reply that somebody puts behind that to STARTTLS is not read as one of the encrypted server."""
     script = {"EHLO": b"250-hello\r\n250 STARTTLS\r\n", "STARTTLS": b"220 go\r\n250 AUTH PLAIN\r\n"}
     with scripted_server(script) as server, notifier_for(server, security="starttls", **SIGN_IN) as notifier:
-        (told,) = notifier.send(message(), ADA)
-        assert (told.state, told.reason) == (
+        (outcome,) = notifier.send(message(), ADA)
+        assert (outcome.state, outcome.reason) == (
             UNAVAILABLE,
             "the mail server cannot be reached by an encrypted connection",
         )
@@ -259,9 +259,9 @@ def test_settings_have_the_ports_of_the_standards_and_waits_as_documented() -> N
 def test_a_refused_address_does_not_keep_the_others_from_it(server: MailServer) -> None:
     server.replies |= {"a@example.com": "550 no hunter2 here", "b@example.com": "450 come back later"}
     with notifier_for(server) as notifier:
-        told = notifier.send(message(), THREE)
-        assert states(told) == [REFUSED, UNAVAILABLE, DELIVERED]
-        assert [one.reason for one in told] == [
+        outcomes = notifier.send(message(), THREE)
+        assert states(outcomes) == [REFUSED, UNAVAILABLE, DELIVERED]
+        assert [one.reason for one in outcomes] == [
             "the mail server answered RCPT TO with 550",
             "the mail server answered RCPT TO with 450",
             "",
@@ -286,9 +286,9 @@ def test_nothing_is_sent_where_no_address_is_taken(server: MailServer) -> None:
 def test_the_answer_to_the_mail_counts(server: MailServer, reply: str, state: DeliveryState) -> None:
     server.after_data = reply
     with notifier_for(server) as notifier:
-        (told,) = notifier.send(message(), ADA)
-    assert told.state is state
-    assert not {"later", "bye", "spam"} & set(told.reason.split())
+        (outcome,) = notifier.send(message(), ADA)
+    assert outcome.state is state
+    assert not {"later", "bye", "spam"} & set(outcome.reason.split())
 
 
 def test_a_server_that_hangs_after_the_mail_may_have_it(server: MailServer) -> None:
@@ -388,8 +388,8 @@ def test_what_the_network_policy_refuses_is_not_connected_to(server: MailServer)
         raise DatabaseError("the network policy does not let it be reached", retryable=False)
 
     with notifier_for(server, addresses=refusing) as notifier:
-        (told,) = notifier.send(message(), ADA)
-    assert (told.state, server.greetings) == (REFUSED, [])
+        (outcome,) = notifier.send(message(), ADA)
+    assert (outcome.state, server.greetings) == (REFUSED, [])
 
 
 def test_nothing_is_sent_before_the_start_and_after_the_end(server: MailServer) -> None:
@@ -415,16 +415,16 @@ def test_what_is_too_large_is_left_out_and_told(limit: dict[str, int]) -> None:
         notifier_for(server, max_bytes=limit.get("own", 20_000_000)) as notifier,
     ):
         sent = message(attachments=(csv_file(200_000),), link="https://bi.example.com/7")
-        (told,) = notifier.send(sent, ADA)
-        assert (told.state, told.reason) == (
+        (outcome,) = notifier.send(sent, ADA)
+        assert (outcome.state, outcome.reason) == (
             DELIVERED,
             "left out, as the mail would have been too large: orders.csv",
         )
         text = server.mails[0].parsed().get_content()
         assert "orders.csv (200 kB)" in text
         assert "https://bi.example.com/7" in text
-        (told,) = notifier.send(message(text="y" * 300_000), ADA)
-        assert "the end of its text was left out" in told.reason
+        (outcome,) = notifier.send(message(text="y" * 300_000), ADA)
+        assert "the end of its text was left out" in outcome.reason
         many = Recipient(kind="Email", to=tuple(f"person-{number}@example.com" for number in range(400)))
         assert set(states(notifier.send(message(attachments=(csv_file(55_000),)), many))) == {DELIVERED}
         assert max(len(mail.content) for mail in server.mails) <= 100_000

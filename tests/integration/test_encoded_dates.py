@@ -36,7 +36,7 @@ CREATE TABLE logs (
 )
 """
 DAY_1, DAY_2 = 1_706_659_200_000, 1_677_542_400_000
-SHOWN = {
+DISPLAYED = {
     "s": (1_706_697_015_000, 1_677_574_800_000),
     "ms": (1_706_697_015_000, 1_677_574_800_000),
     "float_s": (1_706_697_015_500, 1_677_574_800_250),
@@ -109,8 +109,8 @@ def max_of(name: str) -> dict[str, Any]:
 @pytest.mark.server
 @for_each("offset", [0, 3])
 def test_moments_are_shown_on_every_road(core: Any, offset: int) -> None:
-    moved = {name: [value + offset * HOUR_MS for value in values] for name, values in SHOWN.items()}
-    names = list(SHOWN)
+    moved = {name: [value + offset * HOUR_MS for value in values] for name, values in DISPLAYED.items()}
+    names = list(DISPLAYED)
     raw = ask(core, {"columns": ["id", *names], "orderby": [["id", True]]}, offset=offset)
     assert raw.coltypes[1:] == (2,) * len(names)
     for name in names:
@@ -128,9 +128,9 @@ def test_moments_are_shown_on_every_road(core: Any, offset: int) -> None:
 
 @pytest.mark.server
 @for_each("offset", [0, 3])
-@for_each("name", list(SHOWN))
+@for_each("name", list(DISPLAYED))
 def test_a_filter_on_the_shown_value_finds_the_row(core: Any, name: str, offset: int) -> None:
-    first, second = (value + offset * HOUR_MS for value in SHOWN[name])
+    first, second = (value + offset * HOUR_MS for value in DISPLAYED[name])
 
     def ids(op: str, value: Any) -> list[int]:
         rows = ask(core, {"columns": ["id"], "filters": [{"col": name, "op": op, "val": value}]}, offset=offset).data
@@ -149,15 +149,15 @@ def test_a_filter_on_the_shown_value_finds_the_row(core: Any, name: str, offset:
 
 @pytest.mark.server
 def test_the_axis_the_time_of_a_series_the_bounds_and_a_plain_column_agree(core: Any) -> None:
-    shown = SHOWN["ts"][0] + 3 * HOUR_MS
+    expected_ms = DISPLAYED["ts"][0] + 3 * HOUR_MS
     day = {"time_range": "2024-01-31T13:00:00 : 2024-01-31T14:00:00", "granularity": "ts"}
     axis = {"columnType": "BASE_AXIS", "sqlExpression": "ts", "label": "ts"}
     plain = ask(core, {**day, "columns": ["ts"]}, offset=3)
     on_axis = ask(core, {**day, "columns": [axis], "metrics": [max_of("id")]}, offset=3)
     series = ask(core, {**day, "is_timeseries": True, "columns": [], "metrics": [max_of("id")]}, offset=3)
-    assert plain.data == [{"ts": shown}]
-    assert on_axis.data == [{"ts": shown, "last": 1}]
-    assert series.data == [{"__timestamp": shown, "last": 1}]
+    assert plain.data == [{"ts": expected_ms}]
+    assert on_axis.data == [{"ts": expected_ms, "last": 1}]
+    assert series.data == [{"__timestamp": expected_ms, "last": 1}]
 
 
 @pytest.mark.server
@@ -241,9 +241,9 @@ def test_a_stored_format_that_no_engine_reads_gives_nulls_and_is_found_by_a_chec
         unit.datasets.update(replace(stored, columns=(*said, *stored.columns[1:])), actor_id=1)
     context = {"datasource": {"id": dataset, "type": "table"}, "queries": [{"columns": ["slashed"], "metrics": None}]}
     assert [row["slashed"] for row in made.charts.data(context).raise_for_error().results[0].data] == [None, None]
-    (told,) = [record for record in made.check().broken if record.id == dataset]
-    assert "column 'slashed'" in told.problems[0]
-    assert format_ in told.problems[0]
+    (entry,) = [record for record in made.check().broken if record.id == dataset]
+    assert "column 'slashed'" in entry.problems[0]
+    assert format_ in entry.problems[0]
     made.datasets.update(dataset, made.datasets.get(dataset))
     made.datasets.refresh(dataset)
     made.datasets.set_column(dataset, {"column_name": "slashed", "python_date_format": None, "is_dttm": False})

@@ -58,9 +58,9 @@ def test_lower_and_upper_bounds_split_the_rows_as_python_does(bench: Bench, enco
             bound = bench.spec.time_bound(column(encoded.name), encoded.time, moment)
             return lambda values: node(this=bound.left, expression=values(bound.value))
 
-        if found(bench, compare(exp.GTE)) != expected(encoded, lambda kept, moment=moment: kept >= moment):
+        if found(bench, compare(exp.GTE)) != expected(encoded, lambda instant, moment=moment: instant >= moment):
             wrong.append((">=", moment))
-        if found(bench, compare(exp.LT)) != expected(encoded, lambda kept, moment=moment: kept < moment):
+        if found(bench, compare(exp.LT)) != expected(encoded, lambda instant, moment=moment: instant < moment):
             wrong.append(("<", moment))
     assert wrong == []
 
@@ -73,7 +73,7 @@ def test_equality_finds_each_stored_moment_and_nothing_else(bench: Bench, encode
     wrong = []
     for moment in sorted({*stored, *near, *BOUNDS}):
         bound = bench.spec.time_equal(column(encoded.name), encoded.time, moment)
-        wanted = expected(encoded, lambda kept, moment=moment: kept == moment)
+        wanted = expected(encoded, lambda instant, moment=moment: instant == moment)
         if bound.value is None:
             rows = set()
         else:

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from tests.support.execution import MARIADB_ENDLESS, POSTGRES_ENDLESS
-from tests.support.handed_over import asked, total
+from tests.support.handed_over import queried, total
 from tests.support.servers import MariadbServer, PostgresServer
 
 import analytics_core
@@ -41,7 +41,7 @@ def core(engine: sa.Engine) -> Iterator[AnalyticsCore]:
 
 def test_its_tables_are_datasets(core: AnalyticsCore) -> None:
     assert [dataset.table_name for dataset in core.datasets.list()] == ["sales"]
-    assert asked(core, "sales", total("amount"), columns=("country",)) == [("France", 10), ("Italy", 2)]
+    assert queried(core, "sales", total("amount"), columns=("country",)) == [("France", 10), ("Italy", 2)]
     assert core.datasets.get("sales").main_dttm_col == "day"
 
 
@@ -50,15 +50,15 @@ def test_connections_are_opened_by_the_engine(engine: sa.Engine) -> None:
     sa.event.listen(engine, "connect", lambda raw, _record: opened.append(raw))
     engine.dispose()
     with analytics_core.connect(engine) as core:
-        asked(core, "sales", "count")
+        queried(core, "sales", "count")
     assert opened
 
 
 def test_its_password_is_kept_nowhere(engine: sa.Engine, core: AnalyticsCore) -> None:
-    shown = core.databases.connection(1)
+    connection = core.databases.connection(1)
     with core._runtime.content.store.unit_of_work() as unit:
         stored = unit.databases.get(1).uri.reveal()
-    assert shown.orm_uri == stored
+    assert connection.orm_uri == stored
     assert sa.make_url(stored).password is None
     assert sa.make_url(stored).host == engine.url.host
 
@@ -77,7 +77,7 @@ def test_the_engine_goes_on_writing_beside_and_after(engine: sa.Engine) -> None:
     with analytics_core.connect(engine) as core:
         with engine.begin() as connection:
             connection.exec_driver_sql("INSERT INTO sales VALUES ('Spain', 1, '2024-01-01')")
-        assert asked(core, "sales", "count") == [(3,)]
+        assert queried(core, "sales", "count") == [(3,)]
     with engine.begin() as connection:
         connection.exec_driver_sql("DELETE FROM sales")
 
@@ -86,5 +86,5 @@ def test_a_statement_that_takes_too_long_is_stopped(core: AnalyticsCore, engine:
     sql = {"postgresql": POSTGRES_ENDLESS, "mysql": MARIADB_ENDLESS}
     slow = core.datasets.create({"database": 1, "table_name": "slow", "sql": sql[engine.dialect.name]}).id or 0
     with pytest.raises(StatementTimeoutError):
-        asked(core, slow, "count")
-    assert asked(core, "sales", "count") == [(2,)]
+        queried(core, slow, "count")
+    assert queried(core, "sales", "count") == [(2,)]

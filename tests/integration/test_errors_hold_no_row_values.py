@@ -83,7 +83,7 @@ ALIKE = [
 """What fails for each of the texts in the same way."""
 
 
-def told(found: Target, fragment: str, *, rows: int = len(MASKS)) -> list[DatabaseError]:
+def reported(found: Target, fragment: str, *, rows: int = len(MASKS)) -> list[DatabaseError]:
     """Return the errors of a fragment on each of the first rows alone."""
     errors = []
     for number in range(rows):
@@ -101,13 +101,13 @@ def test_no_value_of_a_row_stands_in_an_error(
 ) -> None:
     found = hidden(engine)
     caplog.clear()
-    shown = [
+    leaks = [
         (fragment, error.to_payload())
         for fragment in FRAGMENTS[engine]
-        for error in told(found, fragment.replace("%", "%%") if engine != "sqlite" else fragment, rows=3)
+        for error in reported(found, fragment.replace("%", "%%") if engine != "sqlite" else fragment, rows=3)
         if "canary" in str(error.to_payload()).casefold()
     ]
-    assert shown == []
+    assert leaks == []
     assert "canary" not in caplog.text.casefold()
 
 
@@ -116,7 +116,7 @@ def test_no_value_of_a_row_stands_in_an_error(
 def test_a_value_of_a_row_does_not_decide_what_its_error_is_taken_for(
     hidden: Callable[[str], Target], engine: str, fragment: str
 ) -> None:
-    errors = told(hidden(engine), fragment)
+    errors = reported(hidden(engine), fragment)
     assert len(errors) == len(MASKS)
     assert len({(error.error_type, error.message) for error in errors}) == 1
 

@@ -360,14 +360,14 @@ def test_a_connection_that_the_server_closed_is_replaced(server: Server) -> None
     me = {"postgresql": "SELECT pg_backend_pid()", "mysql": "SELECT connection_id()"}[server.name]
     kill = {"postgresql": "SELECT pg_terminate_backend({})", "mysql": "KILL {}"}[server.name]
     number = server.shop.rows(me)[0][0]
-    left = {
+    query = {
         "postgresql": "SELECT count(*) FROM pg_stat_activity WHERE pid = {}",
         "mysql": "SELECT count(*) FROM information_schema.processlist WHERE id = {}",
     }[server.name]
     with server.admin.connect() as connection:
         connection.exec_driver_sql(kill.format(number))
     deadline = time.monotonic() + 10
-    while scalar(server, left.format(number)) and time.monotonic() < deadline:
+    while scalar(server, query.format(number)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert server.shop.rows("SELECT 1") == [(1,)]
 

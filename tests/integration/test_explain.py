@@ -96,9 +96,9 @@ SURPLUS = "engine: a row beyond the limit tells whether it cuts"
 
 def test_deprecated_fields_have_the_names_that_the_payload_gave_them(core: Any) -> None:
     old = {"groupby": ["country"], "metrics": ["count"], "timeseries_limit": 2, "series_columns": ["country"]}
-    told = origins(core, old)
-    assert told["group by"] == ["payload: groupby[0]"]
-    assert told["series limit"] == ["payload: timeseries_limit"]
+    sources = origins(core, old)
+    assert sources["group by"] == ["payload: groupby[0]"]
+    assert sources["series limit"] == ["payload: timeseries_limit"]
     plain = {"columns": ["country"], "metrics": ["count"], "series_limit": 2, "series_columns": ["country"]}
     assert ask(core, old).cache_key == ask(core, plain).cache_key
     both = origins(core, {**old, "columns": ["country"]})

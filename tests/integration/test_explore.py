@@ -325,9 +325,9 @@ def test_form_data_cannot_name_another_dataset_than_it_was_stored_for(shop: Smal
 def test_form_data_cannot_name_another_chart_than_the_one_that_is_shown(shop: SmallCore) -> None:
     made, other = chart(shop.core), chart(shop.core)
     text = json.dumps({"slice_id": other, "viz_type": "pie"})
-    for given, shown in (({"chart_id": made}, made), ({}, None)):
+    for given, expected in (({"chart_id": made}, made), ({}, None)):
         key = shop.core.explore.create_form_data({**FORM, "form_data": text, **given})
-        assert shop.core.explore.context(form_data_key=key).form_data.get("slice_id") == shown
+        assert shop.core.explore.context(form_data_key=key).form_data.get("slice_id") == expected
         assert shop.core.explore.context(form_data_key=key, chart_id=other).form_data["slice_id"] == other
 
 
@@ -356,8 +356,8 @@ def test_a_host_tells_what_is_wrong_with_a_dataset(tmp_path: Path) -> None:
         made.orders()
         assert made.core.explore.context(datasource=1).dataset.health_check_message == "orders is late"
         chart = add_chart(made.core)
-        (shown,) = made.core.dashboards.datasets(add_dashboard(made.core, chart).id)
-        assert shown.health_check_message == "orders is late"
+        (board_dataset,) = made.core.dashboards.datasets(add_dashboard(made.core, chart).id)
+        assert board_dataset.health_check_message == "orders is late"
 
 
 def test_a_dashboard_describes_a_dataset_once_where_the_host_checks_none(tmp_path: Path) -> None:
@@ -373,11 +373,11 @@ def test_a_dashboard_describes_a_dataset_once_where_the_host_checks_none(tmp_pat
 def test_a_dashboard_tells_the_same_of_a_dataset_as_the_explore_view(shop: SmallCore) -> None:
     extra = {"explore_database_id": 7, "disable_drill_to_detail": True, "allows_virtual_table_explore": False}
     shop.core.databases.update(1, {"extra": json.dumps(extra)})
-    (shown,) = shop.core.dashboards.datasets(add_dashboard(shop.core, add_chart(shop.core)).id)
+    (board_dataset,) = shop.core.dashboards.datasets(add_dashboard(shop.core, add_chart(shop.core)).id)
     explored = shop.core.explore.context(datasource=1).dataset.to_payload()
     assert explored["database"]["explore_database_id"] == 7
     assert shop.core.databases.list().result[0].explore_database_id == 7
-    dashboard = shown.to_payload()
+    dashboard = board_dataset.to_payload()
     shared = set(explored) & set(dashboard) - {"owners"}  # ids here, people there
     assert {name: dashboard[name] for name in shared} == {name: explored[name] for name in shared}
 

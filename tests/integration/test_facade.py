@@ -269,7 +269,7 @@ NAMESPACES = sorted(name for name, member in inspect.getmembers(AnalyticsCore) i
 def test_a_closed_core_answers_nothing_on_any_road_not_even_from_its_caches(url: str) -> None:
     core = orders_core(url, metadata_freshness_s=3600)
     other = core.as_user(User(id=77, username="of the host", role_names=("Administrators",)))
-    held = {name: getattr(core, name) for name in NAMESPACES}
+    parts = {name: getattr(core, name) for name in NAMESPACES}
     for requested in (core, other):
         assert rows(requested, COUNT) == [(len(ORDERS),)]
     core.close()
@@ -279,10 +279,10 @@ def test_a_closed_core_answers_nothing_on_any_road_not_even_from_its_caches(url:
             with pytest.raises(errors.StoreUnavailableError, match="closed"):
                 getattr(requested, name)
     for road in (
-        *(namespace.list for name, namespace in held.items() if hasattr(namespace, "list") and name != "annotations"),
-        lambda: held["charts"].data(context(COUNT)),
-        lambda: held["charts"].explain(context(COUNT)),
-        lambda: held["annotations"].list(1),
+        *(namespace.list for name, namespace in parts.items() if hasattr(namespace, "list") and name != "annotations"),
+        lambda: parts["charts"].data(context(COUNT)),
+        lambda: parts["charts"].explain(context(COUNT)),
+        lambda: parts["annotations"].list(1),
         lambda: core.as_user(1),
         lambda: core.create_first_administrator("again"),
     ):
@@ -350,9 +350,9 @@ def assert_no_secret(*texts: str) -> None:
 def test_no_secret_in_what_a_core_shows(seeded: Any) -> None:
     host, _, _ = seeded
     admin = host.as_user("admin")
-    shown = [host, admin, admin._runtime, admin._runtime.parts.settings, admin.databases, admin.databases.get(2)]
-    shown += [admin.databases.list(), admin.databases.connection(2), admin.datasets.get(1)]
-    for item in shown:
+    objects = [host, admin, admin._runtime, admin._runtime.parts.settings, admin.databases, admin.databases.get(2)]
+    objects += [admin.databases.list(), admin.databases.connection(2), admin.datasets.get(1)]
+    for item in objects:
         assert_no_secret(str(item), repr(item))
     with admin._runtime.content.store.unit_of_work() as unit:
         record = unit.databases.get(2)

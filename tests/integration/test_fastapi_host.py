@@ -133,10 +133,10 @@ def test_staff_authorize_the_service_at_a_provider(example: ModuleType, tmp_path
             assert refused.json()["errors"][0]["error_type"] == "OAUTH2_REDIRECT_ERROR"
             elsewhere = client.get("/oauth/2/start", params={"redirect_to": "https://evil.example/"})
             assert elsewhere.status_code == 400
-        with TestClient(made, follow_redirects=False) as nobody:
-            assert nobody.get("/oauth/2/start").status_code == 401
+        with TestClient(made, follow_redirects=False) as anonymous:
+            assert anonymous.get("/oauth/2/start").status_code == 401
             given = guard.authorize(begun.headers["location"])
-            assert nobody.get("/oauth/callback", params=given).status_code == 401
+            assert anonymous.get("/oauth/callback", params=given).status_code == 401
         assert guard.requests["authorization_code"] == 1
 
 

@@ -55,7 +55,7 @@ def fill(shop: SmallCore) -> None:
     core.datasets.update(second, {"description": "by hand", "is_managed_externally": True})
     for number, dataset in enumerate((first, second)):
         source = {"datasource_id": dataset, "datasource_type": "table"}
-        told = {"certified_by": f"by {number}", "is_managed_externally": number == 1}
+        fields = {"certified_by": f"by {number}", "is_managed_externally": number == 1}
         kind = ("table", "pie")[number]
         core.charts.create(
             {
@@ -63,13 +63,13 @@ def fill(shop: SmallCore) -> None:
                 "viz_type": kind,
                 "params": "{}",
                 **source,
-                **told,
+                **fields,
                 "description": f"d{number}",
             }
         )
         board = {"dashboard_title": f"board {number}", "slug": f"b{number}", "published": number == 1}
         owners = [1, 2][: number + 1]
-        made = core.dashboards.create({**board, **told, "owners": owners})
+        made = core.dashboards.create({**board, **fields, "owners": owners})
         if number == 0:  # the other is managed by another system
             core.tags.tag("dashboard", made.id, ["t1"])
         rule = {"name": f"rule {number}", "clause": "id = 1", "filter_type": ("Regular", "Base")[number]}
@@ -82,7 +82,7 @@ def all_of(core: AnalyticsCore, name: str, **options: Any) -> list[Any]:
     return list(getattr(core, name).list(page_size=100, **options))
 
 
-def shown(core: AnalyticsCore, name: str, item: Any, column: str) -> Any:
+def displayed(core: AnalyticsCore, name: str, item: Any, column: str) -> Any:
     """Return what an item shows in a column, or else its record."""
     return getattr(item if hasattr(item, column) else getattr(core, name).get(item.id), column)
 
@@ -95,7 +95,7 @@ def test_a_list_filters_and_sorts_by_each_of_its_columns(tmp_path: Path) -> None
             items = all_of(shop.core, name)
             assert len(items) >= 2, name
             for column in columns.split():
-                values = {item.id: shown(shop.core, name, item, column) for item in items}
+                values = {item.id: displayed(shop.core, name, item, column) for item in items}
                 for value in set(values.values()) - {None}:
                     found = all_of(shop.core, name, filters=[{"col": column, "op": "eq", "val": value}])
                     assert {item.id for item in found} == {key for key in values if values[key] == value}, column

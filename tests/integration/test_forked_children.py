@@ -79,18 +79,18 @@ def test_parent_and_children_use_files_side_by_side(on_files: AnalyticsCore) -> 
 
 
 def test_locks_that_other_threads_hold_are_free_in_a_child(on_files: AnalyticsCore) -> None:
-    orders, over, held = count(on_files), threading.Event(), threading.Event()
+    orders, over, locked = count(on_files), threading.Event(), threading.Event()
     runtime = on_files._runtime
 
     def hold() -> None:
-        with runtime.parts.cache._lock, runtime.actors._kept._guard, runtime.parts.store._counting:
-            held.set()
+        with runtime.parts.cache._lock, runtime.actors._stored._guard, runtime.parts.store._counting:
+            locked.set()
             over.wait(CHILD_S)
 
     thread = threading.Thread(target=hold)
     thread.start()
     try:
-        assert held.wait(5)
+        assert locked.wait(5)
         in_child(lambda: count(on_files) == orders or sys.exit(1))
     finally:
         over.set()

@@ -60,7 +60,7 @@ ENGINES = [  # but for DuckDB: nobody changes a file that it reads
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
+def filtered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
     url = url_of(request, tmp_path_factory.mktemp("forms"))
     with filtered_dashboard(url) as made:
         change(url, "ALTER TABLE visits ADD COLUMN gone VARCHAR(20)")
@@ -80,21 +80,21 @@ def change(url: str, statement: str) -> None:
 @for_each("road", ROADS)
 @for_each("who", ["owner", "reader", "guest"])
 @for_each("case", FORMS)
-def test_an_error_names_the_field_of_the_form(shown: FilteredDashboard, case: str, who: str, road: str) -> None:
+def test_an_error_names_the_field_of_the_form(filtered: FilteredDashboard, case: str, who: str, road: str) -> None:
     form, named = FORMS[case]
     stored = {"params": json.dumps(form), "viz_type": form["viz_type"], "query_context": None}
-    shown.world.admin.charts.update(shown.charts["cities"], stored)
-    core, _ = shown.actors()[who]
-    (result, *_) = ROADS[road](core, shown.charts["cities"]).results
+    filtered.world.admin.charts.update(filtered.charts["cities"], stored)
+    core, _ = filtered.actors()[who]
+    (result, *_) = ROADS[road](core, filtered.charts["cities"]).results
     assert (result.error or "").startswith(named)
     assert (result.error or "").count("form_data") == 1
 
 
 def test_an_error_of_a_filter_of_the_dashboard_names_no_field_of_a_form(tmp_path: Path) -> None:
-    with filtered_dashboard(f"sqlite:///{tmp_path}/shop.db") as shown:
+    with filtered_dashboard(f"sqlite:///{tmp_path}/shop.db") as dashboard:
         form = {**TABLE, "groupby": ["region"]}
-        core = shown.world.admin
-        core.charts.update(shown.charts["cities"], {"params": json.dumps(form), "query_context": None})
+        core = dashboard.world.admin
+        core.charts.update(dashboard.charts["cities"], {"params": json.dumps(form), "query_context": None})
         given = [{"col": "city", "op": "==", "val": "x"}]
         with closing(sqlite3.connect(tmp_path / "shop.db")) as connection:
             connection.execute("ALTER TABLE visits RENAME COLUMN city TO town")
@@ -105,8 +105,8 @@ def test_an_error_of_a_filter_of_the_dashboard_names_no_field_of_a_form(tmp_path
 
 
 def test_a_warm_up_names_the_field_too(tmp_path: Path) -> None:
-    with filtered_dashboard(f"sqlite:///{tmp_path}/shop.db") as shown:
-        core, key = shown.world.admin, shown.charts["cities"]
+    with filtered_dashboard(f"sqlite:///{tmp_path}/shop.db") as dashboard:
+        core, key = dashboard.world.admin, dashboard.charts["cities"]
         core.charts.update(key, {"params": json.dumps({**TABLE, "groupby": ["lacking"]}), "query_context": None})
         for on in ({}, {"dashboard_id": 1}):
             (warmed,) = core.cache.warm_up_chart({"chart_id": key, **on}).result

@@ -128,10 +128,10 @@ def test_no_listed_function_of_postgresql_reads_the_catalog_or_makes_rows(postgr
     assert len({name for name, _, _ in listed}) > 250
     assert {name for name, kind, _ in listed if kind == "v"} == {"clock_timestamp", "gen_random_uuid", "random"}
     assert [name for name, _, makes_rows in listed if makes_rows] == []
-    told = {
+    functions = {
         name for name, kind, _ in known if kind != "i" and name.startswith(("has_", "pg_get_", "pg_stat", "to_reg"))
     }
-    assert [name for name in told if name not in engine("postgresql").guards.denied_functions] == []
+    assert [name for name in functions if name not in engine("postgresql").guards.denied_functions] == []
 
 
 def test_no_function_of_postgresql_takes_a_name_of_the_catalog_from_a_row(postgres: Run) -> None:
@@ -143,8 +143,8 @@ def test_no_function_of_postgresql_takes_a_name_of_the_catalog_from_a_row(postgr
     )
     assert len(known) > 80
     searches = ("to_ts", "json_to_ts", "jsonb_to_ts", "phraseto_ts", "plainto_ts", "websearch_to_ts", "ts_")
-    left = {name for (name,) in known if name not in engine("postgresql").guards.denied_functions}
-    assert {name for name in left if not name.startswith(searches)} == {"pg_typeof"}
+    remaining = {name for (name,) in known if name not in engine("postgresql").guards.denied_functions}
+    assert {name for name in remaining if not name.startswith(searches)} == {"pg_typeof"}
 
 
 def test_no_type_of_postgresql_that_holds_a_name_of_the_catalog_may_be_cast_to(postgres: Run) -> None:

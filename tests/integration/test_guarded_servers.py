@@ -141,11 +141,11 @@ def test_a_server_that_takes_connections_and_says_nothing_is_down(core: Analytic
 
 
 @pytest.mark.parametrize("tls_server", ["postgresql"], indirect=True)  # PyMySQL reads no passwords of a process
-@pytest.mark.parametrize("kept", ["variable", "file"])
+@pytest.mark.parametrize("stored", ["variable", "file"])
 def test_passwords_of_the_process_go_to_no_server_that_people_name(
-    tmp_path: Path, guarded: Guarded, monkeypatch: pytest.MonkeyPatch, kept: str
+    tmp_path: Path, guarded: Guarded, monkeypatch: pytest.MonkeyPatch, stored: str
 ) -> None:
-    if kept == "variable":
+    if stored == "variable":
         monkeypatch.setenv("PGPASSWORD", PASSWORD)
     else:
         escaped = re.sub(r"([\\:])", r"\\\1", PASSWORD)
@@ -297,16 +297,16 @@ def test_a_folder_that_takes_no_files_is_a_typed_error(tmp_path: Path) -> None:
 
 
 def test_the_file_goes_with_its_object_and_not_with_a_forked_child() -> None:
-    held = AuthoritiesFile("text")
-    path = Path(held.path())
-    assert held.path() == str(path)
+    authorities = AuthoritiesFile("text")
+    path = Path(authorities.path())
+    assert authorities.path() == str(path)
     child = os.fork()
     if child == 0:
-        del held
+        del authorities
         gc.collect()
         os._exit(0 if path.exists() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert path.read_text() == "text"
-    del held
+    del authorities
     gc.collect()
     assert not path.exists()

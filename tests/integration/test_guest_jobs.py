@@ -226,10 +226,10 @@ def test_what_a_token_says_is_nowhere_in_the_bytes_of_the_store(
     waiting = stored_bytes(tmp_path)
     world.host.run_job(job.job_id)
     assert rows_of(job) == CITIES
-    for held in (waiting, stored_bytes(tmp_path)):
-        assert job.job_id.encode() in held
+    for content in (waiting, stored_bytes(tmp_path)):
+        assert job.job_id.encode() in content
         for word in (b"sealed-name", b"sealed-team", b"sealed-word", b"acme", b"1 = 2"):
-            assert word not in held
+            assert word not in content
 
 
 def test_claims_open_for_their_own_job_alone(world: GuestWorld, elsewhere: AnalyticsCore, tmp_path: Path) -> None:
@@ -293,8 +293,8 @@ def test_jobs_of_guests_take_half_of_the_places(world: GuestWorld, tmp_path: Pat
 def test_values_of_rules_of_every_kind_come_back_as_they_were(world: GuestWorld, elsewhere: AnalyticsCore) -> None:
     clause = "tenant IN ({{ value('tenants') }}) AND amount >= {{ value('whole') }} AND amount > {{ value('part') }}"
 
-    def token(whole: float) -> str:
-        values = {"tenants": ["acme", "nobody"], "whole": whole, "part": 10.5}
+    def token(amount: float) -> str:
+        values = {"tenants": ["acme", "nobody"], "whole": amount, "part": 10.5}
         return world.admin.embedded.guest_token(world.request({"clause": clause, "values": values, "dataset": 1}))
 
     job = elsewhere.as_guest(token(1)).charts.submit(1)

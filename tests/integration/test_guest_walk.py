@@ -25,7 +25,7 @@ FILTERED = {"dataMask": {"NATIVE_FILTER-city": {"filterState": {"value": ["Bonn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Stored:
     """A world in whose store an administrator keeps things about the guest's dashboard and chart."""
 
     world: GuestWorld
@@ -40,10 +40,10 @@ class Kept:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> Iterator[Kept]:
+def walk(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> Iterator[Stored]:
     shop = tmp_path_factory.mktemp("walk") / "shop.db"
     with guest_world(f"sqlite:///{shop}", metadata_url=module_store_url) as world:
-        yield Kept(
+        yield Stored(
             world=world,
             guest=world.guest(),
             form=world.admin.explore.create_form_data(FORM),
@@ -52,78 +52,80 @@ def kept(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> Ite
         )
 
 
-def rows(kept: Kept) -> dict[str, list[Any]]:
+def rows(world: Stored) -> dict[str, list[Any]]:
     """Return everything that is in the store."""
-    with kept.admin._runtime.content.store._engine.connect() as connection:
+    with world.admin._runtime.content.store._engine.connect() as connection:
         tables = sorted(METADATA.tables.values(), key=lambda table: table.name)
         return {table.name: sorted(map(repr, connection.execute(sa.select(table)))) for table in tables}
 
 
-Call = Callable[[AnalyticsCore, Kept], Any]
+Call = Callable[[AnalyticsCore, Stored], Any]
 CALLS: dict[str, Call] = {
-    "logs.create": lambda core, _kept: core.logs.create({"action": "dashboard.view", "dashboard_id": 1}),
-    "logs.get": lambda core, _kept: core.logs.get(1),
-    "logs.list": lambda core, _kept: core.logs.list(),
-    "logs.recent_activity": lambda core, _kept: core.logs.recent_activity(),
-    "logs.prune": lambda core, _kept: core.logs.prune(30),
-    "logs.related": lambda core, _kept: core.logs.related("user"),
-    "logs.distinct": lambda core, _kept: core.logs.distinct("action"),
-    "explore.create_form_data": lambda core, _kept: core.explore.create_form_data(FORM),
-    "explore.get_form_data": lambda core, kept: core.explore.get_form_data(kept.form),
-    "explore.update_form_data": lambda core, kept: core.explore.update_form_data(kept.form, FORM),
-    "explore.delete_form_data": lambda core, kept: core.explore.delete_form_data(kept.form),
-    "explore.advanced_data_types": lambda core, _kept: core.explore.advanced_data_types,
-    "explore.advanced_data_type": lambda core, _kept: core.explore.advanced_data_type("port", ["80"]),
-    "explore.context": lambda core, kept: core.explore.context(permalink_key=kept.chart_link),
-    "permalinks.create_for_chart": lambda core, _kept: core.permalinks.create_for_chart(EXPLORED),
-    "permalinks.get_for_chart": lambda core, kept: core.permalinks.get_for_chart(kept.chart_link),
-    "permalinks.create_for_dashboard": lambda core, _kept: core.permalinks.create_for_dashboard(1, FILTERED),
-    "permalinks.get_for_dashboard": lambda core, kept: core.permalinks.get_for_dashboard(kept.dashboard_link),
-    "permalinks.prune": lambda core, _kept: core.permalinks.prune(30),
-    "cache.invalidate": lambda core, _kept: core.cache.invalidate({"datasource_uids": ["1__table"]}),
-    "cache.warm_up_chart": lambda core, _kept: core.cache.warm_up_chart({"chart_id": 1}),
-    "cache.warm_up_dataset": lambda core, _kept: core.cache.warm_up_dataset({"db_name": "shop", "table_name": "sales"}),
-    "cache.warm_up_many": lambda core, _kept: core.cache.warm_up_many([1]),
-    "cache.submit_warm_up": lambda core, _kept: core.cache.submit_warm_up([1]).result(30),
+    "logs.create": lambda core, _stored: core.logs.create({"action": "dashboard.view", "dashboard_id": 1}),
+    "logs.get": lambda core, _stored: core.logs.get(1),
+    "logs.list": lambda core, _stored: core.logs.list(),
+    "logs.recent_activity": lambda core, _stored: core.logs.recent_activity(),
+    "logs.prune": lambda core, _stored: core.logs.prune(30),
+    "logs.related": lambda core, _stored: core.logs.related("user"),
+    "logs.distinct": lambda core, _stored: core.logs.distinct("action"),
+    "explore.create_form_data": lambda core, _stored: core.explore.create_form_data(FORM),
+    "explore.get_form_data": lambda core, walk: core.explore.get_form_data(walk.form),
+    "explore.update_form_data": lambda core, walk: core.explore.update_form_data(walk.form, FORM),
+    "explore.delete_form_data": lambda core, walk: core.explore.delete_form_data(walk.form),
+    "explore.advanced_data_types": lambda core, _stored: core.explore.advanced_data_types,
+    "explore.advanced_data_type": lambda core, _stored: core.explore.advanced_data_type("port", ["80"]),
+    "explore.context": lambda core, walk: core.explore.context(permalink_key=walk.chart_link),
+    "permalinks.create_for_chart": lambda core, _stored: core.permalinks.create_for_chart(EXPLORED),
+    "permalinks.get_for_chart": lambda core, walk: core.permalinks.get_for_chart(walk.chart_link),
+    "permalinks.create_for_dashboard": lambda core, _stored: core.permalinks.create_for_dashboard(1, FILTERED),
+    "permalinks.get_for_dashboard": lambda core, walk: core.permalinks.get_for_dashboard(walk.dashboard_link),
+    "permalinks.prune": lambda core, _stored: core.permalinks.prune(30),
+    "cache.invalidate": lambda core, _stored: core.cache.invalidate({"datasource_uids": ["1__table"]}),
+    "cache.warm_up_chart": lambda core, _stored: core.cache.warm_up_chart({"chart_id": 1}),
+    "cache.warm_up_dataset": lambda core, _stored: core.cache.warm_up_dataset(
+        {"db_name": "shop", "table_name": "sales"}
+    ),
+    "cache.warm_up_many": lambda core, _stored: core.cache.warm_up_many([1]),
+    "cache.submit_warm_up": lambda core, _stored: core.cache.submit_warm_up([1]).result(30),
 }
 
 
-def test_every_method_of_these_namespaces_is_walked(kept: Kept) -> None:
+def test_every_method_of_these_namespaces_is_walked(walk: Stored) -> None:
     namespaces = ("logs", "explore", "permalinks", "cache")
-    found = {f"{name}.{method}" for name in namespaces for method in methods(kept.admin, name)}
+    found = {f"{name}.{method}" for name in namespaces for method in methods(walk.admin, name)}
     assert found == CALLS.keys() - {"explore.advanced_data_types"}  # an attribute
 
 
 @pytest.mark.slow
 @for_each("name", CALLS)
-def test_a_guest_is_refused_what_works_for_others(kept: Kept, name: str) -> None:
-    before = rows(kept)
+def test_a_guest_is_refused_what_works_for_others(walk: Stored, name: str) -> None:
+    before = rows(walk)
     with pytest.raises(GuestAccessError) as rejection:
-        CALLS[name](kept.guest, kept)
+        CALLS[name](walk.guest, walk)
     assert (rejection.value.status, rejection.value.error_type) == (403, ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR)
-    assert rows(kept) == before
+    assert rows(walk) == before
     if name != "explore.delete_form_data":  # the one whose record the others need
-        CALLS[name](kept.admin, kept)
+        CALLS[name](walk.admin, walk)
 
 
 @pytest.mark.slow
-def test_the_whole_walk_leaves_the_store_as_it_was(kept: Kept) -> None:
-    before, walked = rows(kept), 0
+def test_the_whole_walk_leaves_the_store_as_it_was(walk: Stored) -> None:
+    before, walked = rows(walk), 0
     for namespace in NAMESPACES:
-        for name, positional, named in closed_doors(kept.admin, namespace):
+        for name, positional, named in closed_doors(walk.admin, namespace):
             with pytest.raises(GuestAccessError):
-                getattr(getattr(kept.guest, namespace), name)(*positional, **named)
+                getattr(getattr(walk.guest, namespace), name)(*positional, **named)
             walked += 1
     assert walked > 100
-    assert rows(kept) == before
+    assert rows(walk) == before
 
 
-def test_what_a_guest_may_do_writes_nothing_either(kept: Kept) -> None:
-    before, guest = rows(kept), kept.guest
+def test_what_a_guest_may_do_writes_nothing_either(walk: Stored) -> None:
+    before, guest = rows(walk), walk.guest
     assert {row["city"] for row in guest.charts.data(1).raise_for_error().results[0].data} == {"Bonn", "Kiel"}
     assert guest.dashboards.filter_options(1, "NATIVE_FILTER-city")
     for answer in (guest.charts.get(1), guest.dashboards.get(1), *guest.charts.list(), *guest.dashboards.list()):
         assert answer.to_payload()
     assert guest.dashboards.charts(1)
     assert guest.dashboards.datasets(1)
-    assert rows(kept) == before
+    assert rows(walk) == before

@@ -138,9 +138,9 @@ def test_a_rule_on_a_table_narrows_what_the_sql_of_a_virtual_dataset_computes(tm
         tokens = [
             own.admin.embedded.guest_token(own.request(*rules)) for rules in ([RULE], [RULE, {**RULE, "dataset": 1}])
         ]
-        told = [own.host.as_guest(token).charts.data(added.id).raise_for_error().results[0].data for token in tokens]
+        views = [own.host.as_guest(token).charts.data(added.id).raise_for_error().results[0].data for token in tokens]
         mine, everybody = (sum(row[3] for row in ROWS if all_ or row[1] == "acme") for all_ in (False, True))
-        assert [{row["of_all"] for row in rows} for rows in told] == [{everybody}, {mine}]  # as docs/explanation tells
+        assert [{row["of_all"] for row in rows} for rows in views] == [{everybody}, {mine}]  # as docs/explanation tells
 
 
 def test_a_rule_on_a_dataset_binds_other_datasets_over_its_table(tmp_path: Path) -> None:

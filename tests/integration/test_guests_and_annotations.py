@@ -24,8 +24,8 @@ NATIVE = {
     "style": "solid",
 }
 COLUMNS = {"timeColumn": "id", "titleColumn": "city", "descriptionColumns": [], "intervalEndColumn": ""}
-SHOWN = {**NATIVE, "name": "Sales", "sourceType": "table", "value": 2, **COLUMNS}
-HIDDEN = {**SHOWN, "name": "Secrets", "value": 3, "timeColumn": "word", "titleColumn": "word"}
+DISPLAYED = {**NATIVE, "name": "Sales", "sourceType": "table", "value": 2, **COLUMNS}
+HIDDEN = {**DISPLAYED, "name": "Secrets", "value": 3, "timeColumn": "word", "titleColumn": "word"}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_a_guest_sees_the_stored_annotations_of_a_chart(world: GuestWorld, by_id
 
 
 def test_a_layer_that_is_a_chart_of_the_dashboard_shows_the_rows_of_the_guest_only(world: GuestWorld) -> None:
-    show(world, SHOWN)
+    show(world, DISPLAYED)
     everybody = world.admin.charts.data(1).results[0].annotations[0].records
     assert {row["city"] for row in everybody} == {"Bonn", "Kiel"}  # two rows of all, which fill the cache
     globex = world.guest("globex").charts.data(1).results[0].annotations[0].records
@@ -64,7 +64,7 @@ def test_a_layer_that_is_a_chart_of_the_dashboard_shows_the_rows_of_the_guest_on
 
 
 def test_a_layer_that_is_a_chart_elsewhere_or_nowhere_shows_nothing_and_the_rest_is_answered(world: GuestWorld) -> None:
-    show(world, HIDDEN, SHOWN)
+    show(world, HIDDEN, DISPLAYED)
     assert b"hidden-word" in world.admin.charts.data(1).to_json()
     answer = world.guest().charts.data(1).raise_for_error()
     result = answer.results[0]
@@ -73,7 +73,7 @@ def test_a_layer_that_is_a_chart_elsewhere_or_nowhere_shows_nothing_and_the_rest
     assert result.notes == ("annotation layer 'Secrets' shows nothing: its source is not open to this guest",)
     assert b"hidden-word" not in answer.to_json()
     for nowhere in ({**HIDDEN, "value": 99}, {**NATIVE, "name": "Secrets", "value": 99}):
-        show(world, nowhere, SHOWN)  # nobody learns which charts and layers there are
+        show(world, nowhere, DISPLAYED)  # nobody learns which charts and layers there are
         assert world.guest().charts.data(1).raise_for_error().results[0].notes == result.notes
 
 
@@ -93,8 +93,8 @@ def test_a_layer_of_the_dashboard_without_a_rule_in_the_token_shows_nothing(worl
     world = world_with_three
     show(world, HIDDEN)
     token = world.admin.embedded.guest_token(world.request({**RULE, "dataset": 1}), all_rows=[2])
-    shown = world.host.as_guest(token).charts.data(1).raise_for_error()
-    assert b"hidden-word" in shown.to_json()
+    result = world.host.as_guest(token).charts.data(1).raise_for_error()
+    assert b"hidden-word" in result.to_json()
     closed = world.host.as_guest(forged(world, rls_rules=[{**RULE, "dataset": 1}])).charts.data(1).raise_for_error()
     assert b"hidden-word" not in closed.to_json()
     assert "not open to this guest" in closed.results[0].notes[0]

@@ -157,16 +157,16 @@ def test_a_role_of_the_table_reads_drafts_in_lists_and_one_by_one(shop: SmallCor
 
 
 @pytest.mark.parametrize(
-    ("rules", "told"),
+    ("rules", "message"),
     [
         ({"read charts": {Relationship.OWNER}}, "'read charts'.*Permission.READ_CHART"),
         ({Permission.READ_CHART: {"readers"}}, "'readers' read this chart; use a Relationship, or HasRole"),
     ],
 )
 def test_a_table_that_would_bind_nobody_is_refused_at_the_start(
-    rules: Mapping[Permission, set[Relationship]], told: str
+    rules: Mapping[Permission, set[Relationship]], message: str
 ) -> None:
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=message):
         Policy(rules)
 
 

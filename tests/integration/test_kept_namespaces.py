@@ -41,12 +41,12 @@ def calls(core: AnalyticsCore) -> dict[str, Callable[[], Any]]:
     """Return a call of each public name of each namespace, on namespaces and methods that are kept from now on."""
     found: dict[str, Callable[[], Any]] = {}
     for part in NAMESPACES:
-        kept = getattr(core, part)
-        for name in (name for name in dir(kept) if not name.startswith("_")):
-            if isinstance(inspect.getattr_static(kept, name), property):
-                found[f"{part}.{name}"] = partial(getattr, kept, name)
+        namespace = getattr(core, part)
+        for name in (name for name in dir(namespace) if not name.startswith("_")):
+            if isinstance(inspect.getattr_static(namespace, name), property):
+                found[f"{part}.{name}"] = partial(getattr, namespace, name)
             else:
-                method = getattr(kept, name)
+                method = getattr(namespace, name)
                 positional, named = anything(method)
                 found[f"{part}.{name}"] = partial(method, *positional, **named)
     return found
@@ -86,10 +86,10 @@ def test_each_public_call_of_a_kept_namespace_is_refused_when_its_user_is_gone(
 ) -> None:
     user = admin_named_bob(shop)._actor().user
     bob = shop.core.as_user(user if key == "record" else key)
-    kept = calls(bob)
-    assert len(kept) > 120
+    methods = calls(bob)
+    assert len(methods) > 120
     change(shop)
-    assert {name: outcome(call) for name, call in kept.items()} == dict.fromkeys(kept, ActorRequiredError)
+    assert {name: outcome(call) for name, call in methods.items()} == dict.fromkeys(methods, ActorRequiredError)
 
 
 def test_every_namespace_of_the_facade_is_one_that_may_be_kept(shop: SmallCore) -> None:
@@ -117,14 +117,14 @@ def test_a_user_whom_the_host_vouches_for_acts_while_the_directory_has_them_acti
     shop: SmallCore, change: Callable[[SmallCore], None]
 ) -> None:
     given = replace(admin_named_bob(shop)._actor().user, attributes=(("tenant", "7"),))
-    kept = shop.core.as_user(given).charts
+    charts = shop.core.as_user(given).charts
     stranger = shop.core.as_user(replace(given, id=900, username="stranger")).charts
-    assert kept.data(COUNT).results[0].data == stranger.data(COUNT).results[0].data == [{"count": 2}]
+    assert charts.data(COUNT).results[0].data == stranger.data(COUNT).results[0].data == [{"count": 2}]
     shop.core.users.update(2, {"roles": []})  # the host's word on roles goes before the directory's
-    assert kept.data(COUNT).results[0].data == [{"count": 2}]
+    assert charts.data(COUNT).results[0].data == [{"count": 2}]
     change(shop)
     with pytest.raises(ActorRequiredError):
-        kept.data(COUNT)
+        charts.data(COUNT)
     assert stranger.data(COUNT).results[0].data == [{"count": 2}]  # whom the directory never knew
 
 
@@ -148,7 +148,7 @@ def test_an_iterator_that_goes_on_asks_again_at_each_step(shop: SmallCore) -> No
         next(steps)
 
 
-class HeldRunner:
+class WaitingRunner:
     """A job runner that runs its jobs when the test says so."""
 
     is_local = True
@@ -167,8 +167,8 @@ class HeldRunner:
 
 
 @pytest.fixture
-def held(tmp_path: Path) -> Iterator[tuple[SmallCore, HeldRunner]]:
-    runner = HeldRunner()
+def waiting(tmp_path: Path) -> Iterator[tuple[SmallCore, WaitingRunner]]:
+    runner = WaitingRunner()
     with small_core(tmp_path, ports={"jobs": runner}) as world:
         world.orders()
         yield world, runner
@@ -183,9 +183,9 @@ REFUSALS = [(deactivated, ActorRequiredError), (deleted, ActorRequiredError), (w
 
 @pytest.mark.parametrize(("change", "refusal"), REFUSALS)
 def test_a_job_runs_with_the_rights_of_the_moment_it_starts(
-    held: tuple[SmallCore, HeldRunner], change: Callable[[SmallCore], None], refusal: type[AnalyticsError]
+    waiting: tuple[SmallCore, WaitingRunner], change: Callable[[SmallCore], None], refusal: type[AnalyticsError]
 ) -> None:
-    shop, runner = held
+    shop, runner = waiting
     job = admin_named_bob(shop).charts.submit(COUNT)
     change(shop)
     runner.works[0]()
@@ -197,9 +197,9 @@ def test_a_job_runs_with_the_rights_of_the_moment_it_starts(
 
 @pytest.mark.parametrize(("change", "refusal"), REFUSALS)
 def test_the_result_of_a_job_is_read_with_the_rights_of_the_moment(
-    held: tuple[SmallCore, HeldRunner], change: Callable[[SmallCore], None], refusal: type[AnalyticsError]
+    waiting: tuple[SmallCore, WaitingRunner], change: Callable[[SmallCore], None], refusal: type[AnalyticsError]
 ) -> None:
-    shop, runner = held
+    shop, runner = waiting
     job = admin_named_bob(shop).charts.submit(COUNT)
     runner.works[0]()
     assert job.result(1).results[0].data == [{"count": 2}]
@@ -208,8 +208,8 @@ def test_the_result_of_a_job_is_read_with_the_rights_of_the_moment(
         job.result(1)
 
 
-def test_the_result_of_a_job_is_not_for_whom_another_rule_binds_since(held: tuple[SmallCore, HeldRunner]) -> None:
-    shop, runner = held
+def test_the_result_of_a_job_is_not_for_whom_another_rule_binds_since(waiting: tuple[SmallCore, WaitingRunner]) -> None:
+    shop, runner = waiting
     job = admin_named_bob(shop).charts.submit(COUNT)
     runner.works[0]()
     rule = {"name": "r", "clause": "country = 'France'", "filter_type": "Base", "roles": [], "tables": [1]}
@@ -223,10 +223,10 @@ def test_a_call_has_one_actor_from_its_beginning_to_its_end(shop: SmallCore) -> 
     bob = admin_named_bob(shop)
     charts, explore = bob.charts, bob.explore
     requested: list[str] = []
-    for kept in (charts, explore):
-        make = kept._make
+    for namespace in (charts, explore):
+        make = namespace._make
         assert make is not None
-        kept._make = lambda make=make: requested.append("") or make()  # type: ignore[assignment,misc]
+        namespace._make = lambda make=make: requested.append("") or make()  # type: ignore[assignment,misc]
     charts.list()
     charts.data(COUNT)
     explore.advanced_data_type("port", ["80"])  # which reads another public member
@@ -238,7 +238,7 @@ def test_what_is_kept_of_a_guest_ends_with_their_token(tmp_path: Path, end: str)
     with guest_world(f"sqlite:///{tmp_path}/shop.db", metadata_freshness_s=3600) as world:
         guest = world.guest()
         charts, dashboards, data = guest.charts, guest.dashboards, guest.charts.data
-        kept = [
+        methods = [
             lambda: charts.get(1),
             charts.list,
             lambda: data(1),
@@ -256,4 +256,4 @@ def test_what_is_kept_of_a_guest_ends_with_their_token(tmp_path: Path, end: str)
                 world.admin.embedded.revoke_guest_tokens(dashboard_id=1)
             case _:
                 world.admin.dashboards.delete(1)
-        assert [outcome(call) for call in kept] == [GuestTokenError] * len(kept)
+        assert [outcome(call) for call in methods] == [GuestTokenError] * len(methods)

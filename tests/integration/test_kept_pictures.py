@@ -74,14 +74,14 @@ def test_a_picture_is_the_same_after_pickling_and_is_saved_in_its_own_format(tmp
 
 
 @for_each(
-    ("timeouts", "kept_s"),
+    ("timeouts", "cached_s"),
     [((60, 30), 30), ((0, 30), 30), ((0, 0), None), ((60, None), -1), ((-1, 60), -1), ((), None)],
 )
 def test_a_picture_of_several_answers_is_kept_for_as_long_as_the_first_that_goes(
-    timeouts: tuple[int | None, ...], kept_s: int | None
+    timeouts: tuple[int | None, ...], cached_s: int | None
 ) -> None:
     answers = [ChartData(results=(QueryResult(query="", cache_timeout=timeout),)) for timeout in timeouts]
-    assert keeping_of(answers) == kept_s
+    assert keeping_of(answers) == cached_s
 
 
 @pytest.mark.parametrize(("most_bytes", "count"), [(10, 2), (10_000, 1)])

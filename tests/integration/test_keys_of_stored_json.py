@@ -20,7 +20,7 @@ from analytics_core.models.base import Answer
 from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 TWICE = '{"kept": {"list": [0, {"key": 1, "key": 2}]}}'
-TOLD = "names the key 'key' twice in kept.list.1"
+REPORTED = "names the key 'key' twice in kept.list.1"
 CONTEXT = '{"datasource": {"id": 1, "type": "table"}, "queries": [{"metrics": ["count"], "metrics": []}]}'
 
 
@@ -84,7 +84,7 @@ def test_json_of_payloads_names_each_key_once_and_json_of_answers_may_not(
     if is_answer:
         assert field.validate_python(TWICE) == TWICE
     else:
-        with pytest.raises(ValidationError, match=TOLD):
+        with pytest.raises(ValidationError, match=REPORTED):
             field.validate_python(TWICE)
 
 

@@ -25,8 +25,8 @@ def metric(aggregate: str, column: str, label: str) -> dict[str, Any]:
 
 
 def simple(subject: str, operator: str, comparator: Any) -> dict[str, Any]:
-    told = {"expressionType": "SIMPLE", "clause": "WHERE", "subject": subject}
-    return {**told, "operator": operator, "comparator": comparator}
+    base = {"expressionType": "SIMPLE", "clause": "WHERE", "subject": subject}
+    return {**base, "operator": operator, "comparator": comparator}
 
 
 AMOUNT, QUANTITY = metric("SUM", "amount", "amount"), metric("SUM", "quantity", "quantity")

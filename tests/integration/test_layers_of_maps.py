@@ -41,9 +41,9 @@ def layered(*layers: int, **fields: Any) -> dict[str, Any]:
     return {"viz_type": "deck_multi", "deck_slices": list(layers), **fields}
 
 
-def shown(world: GuestWorld, chart_id: int) -> None:
+def displayed(world: GuestWorld, chart_id: int) -> None:
     """Put a chart on the embedded dashboard, beside chart 1."""
-    payload = dashboard("shown", 1, chart_id)
+    payload = dashboard("displayed", 1, chart_id)
     world.admin.dashboards.update(1, {key: payload[key] for key in ("position_json", "json_metadata")})
 
 
@@ -57,12 +57,12 @@ def test_a_map_answers_each_of_its_layers_in_their_order(world: GuestWorld) -> N
     words, cities = world.admin.charts.data(map_id).results
     assert words.rows() == [("hidden-word",)]
     assert cities.rows() == ALL
-    told = world.admin.charts.payload(map_id)
-    assert [query["datasource"]["id"] for query in told.payload["queries"]] == [2, 1]
-    assert told.origins["queries.1.columns.0"] == ("deck_slices.1.spatial",)
-    assert told.notes[-1] == "the results are, in this order: layer 6 'deck_geojson', layer 5 'deck_scatter'"
+    payload = world.admin.charts.payload(map_id)
+    assert [query["datasource"]["id"] for query in payload.payload["queries"]] == [2, 1]
+    assert payload.origins["queries.1.columns.0"] == ("deck_slices.1.spatial",)
+    assert payload.notes[-1] == "the results are, in this order: layer 6 'deck_geojson', layer 5 'deck_scatter'"
     assert cities.notes == words.notes
-    assert told.notes[-1] in cities.notes
+    assert payload.notes[-1] in cities.notes
     origins = {clause.origin for clause in world.admin.charts.explain(map_id).queries[1].clauses}
     assert "payload: columns[0]; form: deck_slices.1.spatial" in origins
 
@@ -159,9 +159,9 @@ def test_a_wrong_layer_names_its_field(world: GuestWorld) -> None:
 
 def test_a_dashboard_answers_a_map_with_its_filters(world: GuestWorld) -> None:
     map_id = stored(world.admin, layered(5))
-    shown(world, map_id)
-    told = world.admin.dashboards.data(1, filters={"NATIVE_FILTER-city": ["Bonn", "Rome"]})
-    (answer,) = [item.answer for item in told.charts if item.chart_id == map_id]
+    displayed(world, map_id)
+    data = world.admin.dashboards.data(1, filters={"NATIVE_FILTER-city": ["Bonn", "Rome"]})
+    (answer,) = [item.answer for item in data.charts if item.chart_id == map_id]
     assert answer is not None
     assert answer.results[0].rows() == [("Rome", 2_000), ("Bonn", 40)]
 
@@ -170,7 +170,7 @@ def test_a_dashboard_answers_a_map_with_its_filters(world: GuestWorld) -> None:
 @pytest.mark.slow
 def test_a_guest_of_a_map_reads_its_layers_inside_their_rows(world: GuestWorld) -> None:
     map_id = stored(world.admin, layered(5))
-    shown(world, map_id)
+    displayed(world, map_id)
     guest = world.guest("acme")
     assert guest.charts.data(map_id).results[0].rows() == ACME
     assert guest.charts.data(5).results[0].rows() == ACME
@@ -179,16 +179,16 @@ def test_a_guest_of_a_map_reads_its_layers_inside_their_rows(world: GuestWorld) 
     (answer,) = [item.answer for item in guest.dashboards.data(1).charts if item.chart_id == map_id]
     assert answer is not None
     assert answer.results[0].rows() == ACME
-    asked = json.loads(json.dumps(world.admin.charts.payload(5).payload))
-    asked["form_data"] = {"slice_id": 5}
-    assert guest.charts.data(asked).results[0].rows() == ACME
-    whole = {**json.loads(json.dumps(world.admin.charts.payload(map_id).payload)), "form_data": {"slice_id": map_id}}
-    assert guest.charts.data(whole).results[0].rows() == ACME
+    layer_request = json.loads(json.dumps(world.admin.charts.payload(5).payload))
+    layer_request["form_data"] = {"slice_id": 5}
+    assert guest.charts.data(layer_request).results[0].rows() == ACME
+    request = {**json.loads(json.dumps(world.admin.charts.payload(map_id).payload)), "form_data": {"slice_id": map_id}}
+    assert guest.charts.data(request).results[0].rows() == ACME
 
 
 def test_a_token_needs_a_rule_on_the_datasets_of_layers_too(world: GuestWorld) -> None:
     map_id = stored(world.admin, layered(5, 6))
-    shown(world, map_id)
+    displayed(world, map_id)
     request = world.request({**RULE, "dataset": 1})
     with pytest.raises(errors.PayloadSchemaError, match="2"):
         world.admin.embedded.guest_token(request)
@@ -199,7 +199,7 @@ def test_a_token_needs_a_rule_on_the_datasets_of_layers_too(world: GuestWorld) -
 @pytest.mark.slow
 def test_a_guest_reaches_no_other_chart_through_a_map(world: GuestWorld) -> None:
     map_id = stored(world.admin, layered(5))
-    shown(world, map_id)
+    displayed(world, map_id)
     guest = world.guest(None)
     assert guest.charts.data(map_id).results[0].rows() == ALL
     for closed in (2, 3, 4, 6, 77):  # not shown any more, on another dashboard, on none, no layer, not there
@@ -229,7 +229,7 @@ def test_a_guest_reaches_no_other_chart_through_a_map(world: GuestWorld) -> None
 @pytest.mark.slow
 def test_a_layer_is_closed_to_guests_once_no_map_shows_it(world: GuestWorld) -> None:
     map_id = stored(world.admin, layered(5))
-    shown(world, map_id)
+    displayed(world, map_id)
     guest = world.guest("acme")
     job = guest.charts.submit(map_id)
     job.result()
@@ -249,7 +249,7 @@ def test_a_layer_is_closed_to_guests_once_no_map_shows_it(world: GuestWorld) -> 
 def test_a_map_inside_a_map_opens_nothing_to_guests(world: GuestWorld) -> None:
     inner = stored(world.admin, layered(6))
     map_id = stored(world.admin, layered(5, inner))
-    shown(world, map_id)
+    displayed(world, map_id)
     guest = world.guest(None)
     with pytest.raises(errors.ChartAccessError):
         guest.charts.data(6)

@@ -261,7 +261,7 @@ def test_many_datasets_take_few_statements_and_no_question(shop: SmallCore) -> N
         )
         chart(shop.core, f"c{number}", 5 + number, groupby=["day"], metrics=["count"])
     statements: list[str] = []
-    sa.event.listen(sa.engine.Engine, "before_cursor_execute", lambda *told: statements.append(told[2]))
+    sa.event.listen(sa.engine.Engine, "before_cursor_execute", lambda *reported: statements.append(reported[2]))
     found = shop.core.lineage("orders", column="day")
     assert (len(found.of("dataset")), len(found.of("chart"))) == (62, 62)
     assert len(statements) < 40

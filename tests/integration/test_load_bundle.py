@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.support.bundles import (
-    ASKED,
+    ASKING,
     BOARD,
     BY_COUNTRY,
     IN_ALL,
@@ -76,7 +76,7 @@ def test_what_is_loaded_answers_without_a_browser(shop: SmallCore) -> None:
     made = ids(report)
     rows = shop.core.charts.data(made[BY_COUNTRY]).raise_for_error().results[0].rows()
     assert sum(row[1] for row in rows) == shop.core.charts.data(made[IN_ALL]).results[0].data[0]["count"]
-    assert shop.core.charts.data(made[ASKED]).results[0].rowcount == 1  # the stored context counts: its limit is 1
+    assert shop.core.charts.data(made[ASKING]).results[0].rowcount == 1  # the stored context counts: its limit is 1
     data = shop.core.dashboards.data(made[BOARD], filters={"Country": [rows[0][0]]})
     assert [chart.name for chart in data] == ["by country", "in all", "asked"]
     assert data.raise_for_error().chart("by country").results[0].rows() == rows[:1]
@@ -108,24 +108,24 @@ def test_ids_of_the_other_store_become_those_here(shop: SmallCore) -> None:
     assert metadata["expanded_slices"] == {str(made[BY_COUNTRY]): True}
     assert metadata["timed_refresh_immune_slices"] == [made[IN_ALL]]
     places = json.loads(stored.position_json or "")
-    assert places["CHART-c"]["meta"]["chartId"] == made[ASKED]
-    context = json.loads(shop.core.charts.get(made[ASKED]).query_context or "")
+    assert places["CHART-c"]["meta"]["chartId"] == made[ASKING]
+    context = json.loads(shop.core.charts.get(made[ASKING]).query_context or "")
     assert context["datasource"] == {"id": made[ORDERS], "type": "table"}
     assert context["form_data"]["datasource"] == f"{made[ORDERS]}__table"
 
 
 def test_the_report_tells_what_does_not_come_along(shop: SmallCore) -> None:
     report = shop.core.load_bundle(packed(bundle()), databases=HERE)
-    told = {record.name: record for record in report.records}
-    assert told["orders"].notes == (
+    records = {record.name: record for record in report.records}
+    assert records["orders"].notes == (
         "column 'long_gone' is left out: the table has none",
         "normalize_columns does not come along",
     )
-    assert (told["by country"].fidelity, told["by country"].notes) == ("exact", ())
-    assert told["names"].fidelity == "approximated"
-    assert told["names"].notes == ("not understood, and not asked: glow",)
-    assert told["Board"].notes == ("description does not come along",)
-    columns = {item.column_name: item for item in shop.core.datasets.get(told["orders"].id).columns}
+    assert (records["by country"].fidelity, records["by country"].notes) == ("exact", ())
+    assert records["names"].fidelity == "approximated"
+    assert records["names"].notes == ("not understood, and not asked: glow",)
+    assert records["Board"].notes == ("description does not come along",)
+    columns = {item.column_name: item for item in shop.core.datasets.get(records["orders"].id).columns}
     assert columns["country"].verbose_name == "Country"
     assert columns["shouted"].expression == "UPPER(country)"
     assert columns["id"].type == "INTEGER"  # as the table has it, and not as the bundle says
@@ -158,12 +158,12 @@ def test_layers_that_show_something_of_the_other_store_are_left_out(shop: SmallC
     context["queries"][0]["annotation_layers"] = layers
     documents["export/charts/asked.yaml"]["query_context"] = json.dumps(context)
     report = shop.core.load_bundle(packed(documents), databases=HERE)
-    told = {record.name: record.notes for record in report.of("chart")}
-    assert [note.partition(" does not")[0] for note in told["in all"]] == ["annotation layer 'events'", "deck_slices"]
+    notes = {record.name: record.notes for record in report.of("chart")}
+    assert [note.partition(" does not")[0] for note in notes["in all"]] == ["annotation layer 'events'", "deck_slices"]
     form = json.loads(shop.core.charts.get(ids(report)[IN_ALL]).params or "")
     assert [layer["name"] for layer in form["annotation_layers"]] == ["goal"]
     assert "deck_slices" not in form
-    stored = json.loads(shop.core.charts.get(ids(report)[ASKED]).query_context or "")
+    stored = json.loads(shop.core.charts.get(ids(report)[ASKING]).query_context or "")
     assert [layer["name"] for layer in stored["queries"][0]["annotation_layers"]] == ["goal"]
 
 
@@ -224,9 +224,9 @@ def test_all_that_is_wrong_is_told_at_once_and_nothing_is_stored(shop: SmallCore
     _wrong(documents)
     with pytest.raises(errors.PayloadSchemaError) as refused:
         shop.core.load_bundle(packed(documents), databases=HERE)
-    told = {problem.path.partition(":")[0].rpartition("/")[2]: problem.message for problem in refused.value.problems}
-    assert set(told) == {"people.yaml", "orders.yaml"}  # charts and the dashboard wait for them, and say nothing
-    assert "nowhere" in told["people.yaml"]
+    faults = {problem.path.partition(":")[0].rpartition("/")[2]: problem.message for problem in refused.value.problems}
+    assert set(faults) == {"people.yaml", "orders.yaml"}  # charts and the dashboard wait for them, and say nothing
+    assert "nowhere" in faults["people.yaml"]
     assert counts(shop.core) == (0, 0, 0)
     documents = bundle()
     documents["export/charts/in_all.yaml"]["dataset_uuid"] = BOARD
@@ -481,9 +481,9 @@ def test_an_export_is_the_same_in_every_store_and_changes_nothing(tmp_path: Path
         assert here.core.export_bundle(dashboards=[made[BOARD]], charts=[made[NAMES]]) == exported
         for number in range(3):  # other ids there
             there.core.datasets.create({"database": 1, "table_name": f"v{number}", "sql": "SELECT 1 AS x"})
-        told = ids(there.core.load_bundle(exported, databases={"shop": 1}))
-        assert told[ORDERS] != made[ORDERS]
-        exported_there = there.core.export_bundle(dashboards=[told[BOARD]], charts=[told[NAMES]])
+        ids_there = ids(there.core.load_bundle(exported, databases={"shop": 1}))
+        assert ids_there[ORDERS] != made[ORDERS]
+        exported_there = there.core.export_bundle(dashboards=[ids_there[BOARD]], charts=[ids_there[NAMES]])
         contents = [files_of(one) for one in (exported, exported_there)]
         database = [{path: text for path, text in one.items() if "databases" in path} for one in contents]
         assert len(database[0]) == len(database[1]) == 1  # each store has its own
@@ -495,7 +495,7 @@ def test_an_export_is_the_same_in_every_store_and_changes_nothing(tmp_path: Path
         assert plain[0] == plain[1]
         answers = [
             [chart.raise_for_error().results[0].rows() for chart in shop.core.dashboards.data(shop_ids[BOARD])]
-            for shop, shop_ids in ((here, made), (there, told))
+            for shop, shop_ids in ((here, made), (there, ids_there))
         ]
         assert answers[0] == answers[1]
 

@@ -357,9 +357,9 @@ def test_recent_activity_names_each_item_once_newest_first(shop: SmallCore, cloc
 
 
 def test_recent_activity_shows_only_what_may_still_be_seen(shop: SmallCore) -> None:
-    made, kept = chart(shop.core, "Gone"), chart(shop.core, "Kept")
+    made, remaining = chart(shop.core, "Gone"), chart(shop.core, "Kept")
     reader = shop.reader(("dataset", 1))
-    for slice_id in (made, kept):
+    for slice_id in (made, remaining):
         reader.logs.create({"action": "chart.view", "slice_id": slice_id})
     shop.core.charts.delete(made)
     assert [one.item_title for one in reader.logs.recent_activity().result] == ["Kept"]

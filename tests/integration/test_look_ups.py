@@ -322,8 +322,8 @@ def test_what_may_be_chosen_or_is_distinct_is_documented(namespace: str) -> None
     _, _, related, distinct, _ = row.split("|")
     assert set(re.findall(r"`(\w+)`", related)) - {"datasource_id", "grant"} == {*lists.people, *lists.records}
     assert set(re.findall(r"`(\w+)`", distinct)) == {*lists.distinct}
-    told = inspect.getdoc(KINDS[namespace]) or ""
-    assert [name for name in (*lists.people, *lists.records, *lists.distinct) if f"`{name}`" not in told] == []
+    text = inspect.getdoc(KINDS[namespace]) or ""
+    assert [name for name in (*lists.people, *lists.records, *lists.distinct) if f"`{name}`" not in text] == []
 
 
 def test_a_choice_finds_its_records_in_the_list(shop: SmallCore) -> None:

@@ -91,8 +91,8 @@ def test_owners_do_not_see_the_addresses_of_each_other(world: ReportWorld) -> No
     world.run_sql("DROP TABLE orders;")
     world.pass_time()
     (notice,) = world.outbox.sent
-    told = notice.recipient
-    assert (told.to, told.cc, told.bcc) == (("a@example.com",), (), ("b@example.com",))
+    recipient = notice.recipient
+    assert (recipient.to, recipient.cc, recipient.bcc) == (("a@example.com",), (), ("b@example.com",))
 
 
 def test_nobody_gets_rows_by_an_address_that_several_have(world: ReportWorld) -> None:
@@ -112,25 +112,25 @@ def test_a_masked_address_stands_for_one_stored_address_alone(world: ReportWorld
     with pytest.raises(PayloadSchemaError, match="is masked, and stands for none, or for several"):
         world.admin.reports.update(made.id, {"recipients": [first, second, second]})
     same = world.report(name="same", recipients=[chat(HOOK.format(1)), chat(HOOK.format(1))])
-    (shown, _) = world.admin.reports.get(same.id).to_payload()["recipients"]
-    assert len(world.admin.reports.update(same.id, {"recipients": [shown]}).recipients) == 1
+    (masked, _) = world.admin.reports.get(same.id).to_payload()["recipients"]
+    assert len(world.admin.reports.update(same.id, {"recipients": [masked]}).recipients) == 1
 
 
-def _told(*recipients: dict[str, Any]) -> list[str]:
+def _reported(*recipients: dict[str, Any]) -> list[str]:
     return [one.message for one in problems_of(recipients, lambda _: True, by_mail_alone=False)]
 
 
 def test_as_many_recipients_and_addresses_as_may_be_are_taken_and_no_more() -> None:
     one = mail("bob@example.com")
-    assert _told(*[one] * 1_000) == []
-    assert _told(*[one] * 1_001) == ["may name 1000 recipients at most"]
-    assert _told(mail("; ".join(["b@example.com"] * 1_000))) == []
-    assert _told(mail("; ".join(["b@example.com"] * 1_000)), mail("c@example.com")) == [
+    assert _reported(*[one] * 1_000) == []
+    assert _reported(*[one] * 1_001) == ["may name 1000 recipients at most"]
+    assert _reported(mail("; ".join(["b@example.com"] * 1_000))) == []
+    assert _reported(mail("; ".join(["b@example.com"] * 1_000)), mail("c@example.com")) == [
         "may name 1000 addresses at most"
     ]
-    assert _told(chat("x" * 500_000)) == []
-    assert _told(chat("x" * 500_000), chat("y")) == ["may take 500000 characters at most"]
-    assert _told(chat("  ")) == ["needs a target: e-mail addresses, a channel, or the address of a web hook"]
-    assert _told({"type": "Chat", "recipient_config_json": {"target": "#a", "ccTarget": "#b"}}) == [
+    assert _reported(chat("x" * 500_000)) == []
+    assert _reported(chat("x" * 500_000), chat("y")) == ["may take 500000 characters at most"]
+    assert _reported(chat("  ")) == ["needs a target: e-mail addresses, a channel, or the address of a web hook"]
+    assert _reported({"type": "Chat", "recipient_config_json": {"target": "#a", "ccTarget": "#b"}}) == [
         "takes ccTarget and bccTarget for e-mail alone"
     ]

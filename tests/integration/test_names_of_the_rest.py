@@ -59,13 +59,13 @@ def reference(seed: int, columns: Sequence[str], series: Sequence[str], *, limit
     while any(name in key for key in best):
         name += " (rest)"
 
-    def shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    def with_rest(row: Mapping[str, Any]) -> dict[str, Any]:
         is_rest = tuple(row[one] for one in series) not in best
         return {**row, **(dict.fromkeys(series, REST) if is_rest else {})}
 
-    found = totals([shown(row) for row in rows], columns)
-    kept = sorted((key for key in found if found[key] >= least), key=lambda key: (-found[key], *_sorted_last(key)))
-    return [(*(name if part is REST else part for part in key), found[key]) for key in kept]
+    found = totals([with_rest(row) for row in rows], columns)
+    keys = sorted((key for key in found if found[key] >= least), key=lambda key: (-found[key], *_sorted_last(key)))
+    return [(*(name if part is REST else part for part in key), found[key]) for key in keys]
 
 
 def _sorted_last(key: Key) -> list[Any]:
@@ -77,10 +77,10 @@ def test_a_page_and_a_condition_that_hide_a_series_called_others_leave_the_rest_
     table = core.datasets.create({"database": 1, "table_name": "few"}).id
     query = {"columns": ["g"], "metrics": [TOTAL], "series_columns": ["g"], "series_limit": 2}
     query |= {"group_others_when_limit_reached": True}
-    whole = [("Others", 9), ("a", 7), ("Others (rest)", 8)]
-    assert page(core, table, query, 10, 0) == whole
-    assert [row for offset in range(3) for row in page(core, table, query, 1, offset)] == whole
-    assert page(core, table, {**query, "extras": {"having": "SUM(n) < 9"}}, 10, 0) == whole[1:]
+    expected = [("Others", 9), ("a", 7), ("Others (rest)", 8)]
+    assert page(core, table, query, 10, 0) == expected
+    assert [row for offset in range(3) for row in page(core, table, query, 1, offset)] == expected
+    assert page(core, table, {**query, "extras": {"having": "SUM(n) < 9"}}, 10, 0) == expected[1:]
     assert page(core, table, {**query, "series_limit": 1, "filters": [NOT_OTHERS]}, 1, 1) == [("Others", 8)]
 
 
@@ -104,8 +104,8 @@ def test_the_rest_has_one_name_on_all_pages_and_behind_every_condition(core: Any
 
 
 def page(core: Any, dataset: int, query: Mapping[str, Any], size: int, offset: int) -> list[Key]:
-    asked = {**query, "row_limit": size, "row_offset": offset}
-    context = {"datasource": {"id": dataset, "type": "table"}, "queries": [asked]}
+    page_query = {**query, "row_limit": size, "row_offset": offset}
+    context = {"datasource": {"id": dataset, "type": "table"}, "queries": [page_query]}
     result = core.charts.data(context).raise_for_error().results[0]
     is_renamed = any(str(part).startswith("Others (rest)") for row in result.rows() for part in row[:-1])
     assert is_renamed or not any("the rest is called" in note for note in result.notes)

@@ -32,11 +32,11 @@ def cell(core: AnalyticsCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
-    shown: dict[str, Any] = {}
+    output: dict[str, Any] = {}
 
     class Recorder(DisplayHook):
         def write_format_data(self, format_dict: dict[str, Any], md_dict: Any = None) -> None:
-            shown.update(format_dict)
+            output.update(format_dict)
 
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     config = Config()
@@ -45,11 +45,11 @@ def cell(core: AnalyticsCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     shell = InteractiveShell(config=config, user_ns=names, displayhook_class=Recorder)
 
     def run(code: str) -> dict[str, Any]:
-        shown.clear()
+        output.clear()
         done = shell.run_cell(code, store_history=False)
         if done.error_in_exec is not None:
             raise done.error_in_exec
-        return dict(shown)
+        return dict(output)
 
     return run
 
@@ -102,22 +102,22 @@ def fill(core: AnalyticsCore) -> None:
 def test_every_object_shows_itself_and_nothing_acts(core: AnalyticsCore, cell: Cell) -> None:
     fill(core)
     for code in EVERY_OBJECT:
-        shown = cell(code)
-        assert len(shown["text/plain"]) < 20_000, code
-        assert not shown["text/plain"].startswith("<analytics_core"), code
-        assert "cannot be shown" not in shown["text/plain"], code
-        assert "text/html" in shown or "image/svg+xml" in shown, code
-        texts = texts_of(shown.get("text/html", ""))
+        output = cell(code)
+        assert len(output["text/plain"]) < 20_000, code
+        assert not output["text/plain"].startswith("<analytics_core"), code
+        assert "cannot be shown" not in output["text/plain"], code
+        assert "text/html" in output or "image/svg+xml" in output, code
+        texts = texts_of(output.get("text/html", ""))
         assert not any(text.startswith("Error") for text in texts), code
-        assert len(json.dumps(shown)) < 20_000, code
+        assert len(json.dumps(output)) < 20_000, code
 
 
 def test_a_core_shows_what_there_is_and_what_to_type_first(core: AnalyticsCore, cell: Cell) -> None:
-    shown = cell("core")["text/plain"].splitlines()
-    assert shown[0] == "AnalyticsCore  user 1 acts"
-    assert "3 datasets" in shown
-    assert not any(" more: " in line for line in shown)
-    cell(shown[-1])
+    lines = cell("core")["text/plain"].splitlines()
+    assert lines[0] == "AnalyticsCore  user 1 acts"
+    assert "3 datasets" in lines
+    assert not any(" more: " in line for line in lines)
+    cell(lines[-1])
     fill(core)
     assert cell("core")["text/plain"].splitlines()[-1] == "core.charts.data(1)"
     core.charts.delete(1)
@@ -145,21 +145,21 @@ def test_looking_runs_nothing_unless_it_is_a_query_to_look_at(
     fill(core)
     caplog.set_level("INFO", "analytics_core.questions")
 
-    def asked(code: str) -> int:
+    def question_count(code: str) -> int:
         caplog.clear()
         cell(code)
         return sum(record.name == "analytics_core.questions" for record in caplog.records)
 
     for code in ("core", "core.datasets", "core.dataset('orders')", "core.charts.get(1)", "core.charts.explain(1)"):
-        assert asked(code) == 0, code
+        assert question_count(code) == 0, code
     cell("query = core.dataset('orders').query('amount').by('country'); None")
-    assert asked("query") == 1
+    assert question_count("query") == 1
 
 
 def test_a_stored_chart_that_can_be_drawn_is_vega_lite_too(core: AnalyticsCore, cell: Cell) -> None:
     cell("chart = core.dataset('orders').query('amount').by('country').chart('bar').save_as('Bars')")
-    shown = cell("core.charts.data(chart.id)")
-    specification = shown["application/vnd.vegalite.v5+json"]
+    output = cell("core.charts.data(chart.id)")
+    specification = output["application/vnd.vegalite.v5+json"]
     assert "url" not in json.dumps(specification.get("data", specification))
     assert "Germany" in json.dumps(specification)
 
@@ -196,16 +196,16 @@ def test_an_error_is_told_in_a_few_lines(
     capsys.readouterr()
     with pytest.raises(analytics_core.errors.AnalyticsError):
         cell(code)
-    shown = capsys.readouterr().out.splitlines()
-    assert len(lines) <= len(shown) < 12
-    for line, expected in zip(shown, lines, strict=False):
-        place, _, told = line.partition(": ") if expected.startswith("{place}") else ("", "", line)
-        assert (f"{{place}}: {told}" if place else told) == expected
+    output = capsys.readouterr().out.splitlines()
+    assert len(lines) <= len(output) < 12
+    for line, expected in zip(output, lines, strict=False):
+        place, _, message = line.partition(": ") if expected.startswith("{place}") else ("", "", line)
+        assert (f"{{place}}: {message}" if place else message) == expected
         assert not place or place.startswith("cell, line ")
 
 
 def test_an_error_as_a_value_is_shown_as_text(cell: Cell) -> None:
     cell("try:\n    core.datasets.get(77)\nexcept analytics_core.errors.NotFoundError as error:\n    held = error")
-    shown = cell("held")
-    assert shown["text/plain"].splitlines()[0] == "NotFoundError: there is no dataset 77"
-    assert "404" in shown["text/html"]
+    output = cell("held")
+    assert output["text/plain"].splitlines()[0] == "NotFoundError: there is no dataset 77"
+    assert "404" in output["text/html"]

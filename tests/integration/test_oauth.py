@@ -22,7 +22,7 @@ from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, errors
 from analytics_core._engine.oauth.state import StateSigner
-from analytics_core._engine.oauth.tokens import STORE_MARGIN_S
+from analytics_core._engine.oauth.token_renewal import STORE_MARGIN_S
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import Lease, OAuth2TokenRecord
@@ -83,10 +83,10 @@ def stale(core: AnalyticsCore, **changes: Any) -> None:
 def test_a_user_authorizes_once_and_has_a_token(core: AnalyticsCore, guard: Provider) -> None:
     assert core.oauth.access_token(1) is None
     started = core.oauth.start(1, redirect_to="https://app.example/sales?tab=2", tab_id="tab-7")
-    asked = dict(parse_qsl(urlsplit(started.url).query))
-    assert asked.pop("state") == started.state
-    assert len(asked.pop("code_challenge")) == 43
-    assert asked == {
+    params = dict(parse_qsl(urlsplit(started.url).query))
+    assert params.pop("state") == started.state
+    assert len(params.pop("code_challenge")) == 43
+    assert params == {
         "response_type": "code",
         "client_id": CLIENT_ID,
         "redirect_uri": REDIRECT_URI,
@@ -126,10 +126,10 @@ def test_the_state_is_a_jwt_without_periods(core: AnalyticsCore) -> None:
     signer = StateSigner(core._runtime.parts.settings, core._runtime.content.clock)
     key = signer._keys[0].signing
     text = started.state.replace("%2E", ".")
-    told = jwt.decode(text, key, algorithms=["HS256"], options={"verify_exp": False})
-    assert told.pop("jti")
-    assert told.pop("client")
-    assert told == {
+    claims = jwt.decode(text, key, algorithms=["HS256"], options={"verify_exp": False})
+    assert claims.pop("jti")
+    assert claims.pop("client")
+    assert claims == {
         "exp": int(START.timestamp()) + 300,
         "database_id": 1,
         "user_id": 1,
@@ -209,9 +209,9 @@ def test_a_client_that_cannot_be_read_is_told_without_its_text(core: AnalyticsCo
     with core._runtime.content.store.unit_of_work() as unit:
         unit.databases.update(replace(unit.databases.get(1), secret_extra=Secret(text)), actor_id=1)
     for ask in (core.oauth.start, core.oauth.access_token):
-        with pytest.raises(errors.OAuth2Error, match=match) as told:
+        with pytest.raises(errors.OAuth2Error, match=match) as caught:
             ask(1)
-        assert "hunter2" not in repr(told.value) + str(told.value.to_payload())
+        assert "hunter2" not in repr(caught.value) + str(caught.value.to_payload())
 
 
 def test_the_provider_may_refuse(core: AnalyticsCore, guard: Provider) -> None:
@@ -236,9 +236,9 @@ def test_a_redirect_tells_what_clients_look_for(core: AnalyticsCore) -> None:
     database = core._runtime.content.store.unit_of_work
     with database() as unit:
         found = unit.databases.get(1)
-    told = core._runtime.engine.oauth.flow.redirect_error(found, 1, tab_id="t")
-    item = told.to_payload()["errors"][0]
-    assert (told.status, item["error_type"], item["level"]) == (403, "OAUTH2_REDIRECT", "warning")
+    error = core._runtime.engine.oauth.flow.redirect_error(found, 1, tab_id="t")
+    item = error.to_payload()["errors"][0]
+    assert (error.status, item["error_type"], item["level"]) == (403, "OAUTH2_REDIRECT", "warning")
     assert item["extra"].keys() == {"url", "tab_id", "redirect_uri"}
     assert (item["extra"]["tab_id"], item["extra"]["redirect_uri"]) == ("t", REDIRECT_URI)
 
@@ -254,9 +254,9 @@ def test_a_token_counts_until_its_expiration_and_not_at_it(
     clock.advance(timedelta(microseconds=1))
     assert core.oauth.access_token(1) == guard.issued[1]
     assert guard.requests["refresh_token"] == 1
-    (kept,) = records(core)
-    assert kept.access_token_expiration == clock.now() + timedelta(hours=1)
-    assert kept.refresh_until is None
+    (token,) = records(core)
+    assert token.access_token_expiration == clock.now() + timedelta(hours=1)
+    assert token.refresh_until is None
 
 
 def test_rotated_refresh_tokens_are_stored(core: AnalyticsCore, guard: Provider, clock: FixedClock) -> None:
@@ -383,8 +383,8 @@ def test_a_new_authorization_replaces_all_tokens(core: AnalyticsCore, guard: Pro
     authorize(core, guard)
     guard.gives_refresh_tokens = False
     authorize(core, guard, "ada's other account")
-    (kept,) = records(core)
-    assert (core.oauth.access_token(1), kept.refresh_token) == (guard.issued[1], None)
+    (token,) = records(core)
+    assert (core.oauth.access_token(1), token.refresh_token) == (guard.issued[1], None)
 
 
 # ------------------------------------------------------------------------------------------------------ life cycle
@@ -401,7 +401,7 @@ def test_tokens_go_with_the_user_the_database_and_by_wish(open_core: Callable[..
     with pytest.raises(errors.DatabaseAccessError):
         reader.oauth.start(1)
     admin.users.delete(person.id)
-    assert [kept.user_id for kept in records(admin)] == [1]
+    assert [token.user_id for token in records(admin)] == [1]
     admin.databases.delete(1)
     assert records(admin) == []
 
@@ -437,10 +437,10 @@ def test_tokens_go_when_the_client_of_the_database_changes(
 
 def test_own_tokens_are_listed_without_their_values(core: AnalyticsCore, guard: Provider, clock: FixedClock) -> None:
     authorize(core, guard)
-    (told,) = core.oauth.list()
-    assert (told.database_id, told.is_renewable) == (1, True)
-    assert told.access_token_expiration == clock.now() + timedelta(hours=1)
-    assert not any(secret in repr(told) for secret in (guard.issued[0], "refresh-"))
+    (token,) = core.oauth.list()
+    assert (token.database_id, token.is_renewable) == (1, True)
+    assert token.access_token_expiration == clock.now() + timedelta(hours=1)
+    assert not any(secret in repr(token) for secret in (guard.issued[0], "refresh-"))
     core.oauth.forget(1)
     core.oauth.forget(1)
     assert core.oauth.list() == ()
@@ -450,9 +450,9 @@ def test_what_was_done_stands_in_the_log_without_a_secret(core: AnalyticsCore, g
     authorize(core, guard)
     core.oauth.forget(1)
     with core._runtime.content.store.unit_of_work() as unit:
-        told = [(entry.action, entry.json) for entry in unit.logs.list(ListQuery())[1]]
+        entries = [(entry.action, entry.json) for entry in unit.logs.list(ListQuery())[1]]
     expected = json.dumps({"database_id": 1})
-    assert [entry for entry in told if entry[0].startswith("oauth.")] == [
+    assert [entry for entry in entries if entry[0].startswith("oauth.")] == [
         ("oauth.start", expected),
         ("oauth.callback", expected),
         ("oauth.forget", expected),
@@ -491,8 +491,8 @@ def test_threads_of_a_process_share_one_refresh(
     clock.advance(timedelta(hours=2))
     guard.delay_s = 0.3
     with ThreadPoolExecutor(max_workers=50) as pool:
-        told = list(pool.map(lambda _: core.oauth.access_token(1), range(50)))
-    assert set(told) == {guard.issued[1]}
+        tokens = list(pool.map(lambda _: core.oauth.access_token(1), range(50)))
+    assert set(tokens) == {guard.issued[1]}
     assert guard.requests["refresh_token"] == 1
 
 
@@ -507,9 +507,9 @@ def test_threads_share_the_error_of_one_refresh(
 
     def ask(_: int) -> errors.TokenEndpointError:
         barrier.wait()
-        with pytest.raises(errors.TokenEndpointError, match="status 500") as told:
+        with pytest.raises(errors.TokenEndpointError, match="status 500") as caught:
             core.oauth.access_token(1)
-        return told.value
+        return caught.value
 
     with ThreadPoolExecutor(max_workers=8) as pool:
         raised = list(pool.map(ask, range(8)))
@@ -553,9 +553,9 @@ def test_a_lock_that_stays_taken_is_tried_five_times_with_growing_pauses(
     core = open_core(ports={"lock": lock, "sleeper": sleeper}).core
     authorize(core, guard)
     clock.advance(timedelta(hours=2))
-    with pytest.raises(errors.OAuth2Error, match="too long") as told:
+    with pytest.raises(errors.OAuth2Error, match="too long") as caught:
         core.oauth.access_token(1)
-    assert told.value.retryable
+    assert caught.value.retryable
     assert lock.attempts == 5
     assert (
         30.0 + STORE_MARGIN_S < sum(sleeper.steps) <= 10 + 20 + 40 + 40
@@ -631,8 +631,8 @@ def test_a_holder_whose_lock_has_ended_writes_nothing_over(
     clock.advance(timedelta(hours=1))
     endpoint.act = lambda: stale(core, **newer)
     assert core.oauth.access_token(1) == "newer"
-    (kept,) = records(core)
-    assert {name: getattr(kept, name) for name in newer} == newer
+    (token,) = records(core)
+    assert {name: getattr(token, name) for name in newer} == newer
 
 
 def test_what_is_forgotten_during_a_refresh_does_not_come_back(
@@ -653,9 +653,9 @@ def test_a_hosts_endpoint_that_raises_is_told_in_our_words(open_core: Callable[.
             raise RuntimeError(f"cannot send {fields}")
 
     core = open_core(ports={"token_endpoint": Raises()}).core
-    with pytest.raises(errors.TokenEndpointError) as told:
+    with pytest.raises(errors.TokenEndpointError) as caught:
         core.oauth.callback(state=core.oauth.start(1).state, code="the-code")
-    chain = [told.value, told.value.__cause__, told.value.__context__]
+    chain = [caught.value, caught.value.__cause__, caught.value.__context__]
     assert not any(secret in repr(one) for one in chain for secret in ("the-code", CLIENT_SECRET))
 
 
@@ -691,8 +691,8 @@ def test_a_new_token_is_stored_as_soon_as_the_store_is_back(
 
     endpoint.act = lock_for_a_while
     assert core.oauth.access_token(1) == "rotated"
-    (kept,) = records(core)
-    assert kept.refresh_token == Secret("r2")
+    (token,) = records(core)
+    assert token.refresh_token == Secret("r2")
     other.close()
 
 
@@ -704,18 +704,18 @@ def test_closing_waits_for_a_token_that_is_renewed(
     core.oauth.callback(state=core.oauth.start(1).state, code="c")
     clock.advance(timedelta(hours=1))
     endpoint.answer = {"access_token": "rotated", "expires_in": 60, "refresh_token": "r2"}
-    asked = threading.Event()
+    requested = threading.Event()
 
     def answer_late() -> None:
-        asked.set()
+        requested.set()
         time.sleep(0.5)
 
     endpoint.act = answer_late
     with ThreadPoolExecutor(max_workers=1) as pool:
-        told = pool.submit(core.oauth.access_token, 1)
-        assert asked.wait(10)
+        renewal = pool.submit(core.oauth.access_token, 1)
+        assert requested.wait(10)
         core.close()
-        assert told.result(timeout=10) == "rotated"
+        assert renewal.result(timeout=10) == "rotated"
 
 
 # --------------------------------------------------------------------------- connections that somebody leads elsewhere

@@ -14,7 +14,7 @@ from tests.support.small_core import KEY, small_core
 from tests.support.token_asker import Asker, ask_all, expire
 
 from analytics_core import AnalyticsCore
-from analytics_core._engine.oauth.tokens import STORE_MARGIN_S
+from analytics_core._engine.oauth.token_renewal import STORE_MARGIN_S
 
 pytestmark = pytest.mark.slow
 
@@ -71,12 +71,12 @@ def test_two_hundred_callers_of_four_processes_make_one_request(
     assert {answer for one in fresh for answer in one["answers"]} == set(guard.issued)
     expire(core, guard)
     guard.delay_s = ANSWER_S
-    told = ask_all(askers)
+    reports = ask_all(askers)
     assert dict(guard.requests) == {"refresh_token": 1}
-    assert {answer for one in told for answer in one["answers"]} == set(guard.issued)
-    assert [len(one["answers"]) for one in told] == [THREADS] * PROCESSES
+    assert {answer for one in reports for answer in one["answers"]} == set(guard.issued)
+    assert [len(one["answers"]) for one in reports] == [THREADS] * PROCESSES
     # What so many look-ups take on this machine now has nothing to do with the refresh.
-    looked_up_s, took_s = (max(one["took_s"] for one in round_) for round_ in (fresh, told))
+    looked_up_s, took_s = (max(one["took_s"] for one in round_) for round_ in (fresh, reports))
     assert took_s <= looked_up_s + ANSWER_S + BEYOND_S, (looked_up_s, took_s)
 
 
@@ -98,9 +98,9 @@ def test_a_process_that_is_killed_while_it_renews_blocks_nobody_beyond_the_end_o
     guard.misbehaviour = None
     for asker in waiting:
         asker.go()
-    told = [asker.told() for asker in waiting]
+    reports = [asker.reported() for asker in waiting]
     assert time.monotonic() - began <= 1.0 + STORE_MARGIN_S + BEYOND_S
-    assert {answer for one in told for answer in one["answers"]} == set(guard.issued)
+    assert {answer for one in reports for answer in one["answers"]} == set(guard.issued)
     assert dict(guard.requests) == {"refresh_token": 2}
 
 

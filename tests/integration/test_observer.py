@@ -27,13 +27,13 @@ class Recorder:
     """Keeps what it is told."""
 
     def __init__(self) -> None:
-        self.told: list[Observation] = []
+        self.reported: list[Observation] = []
         self.closed = 0
         self._arrived = threading.Condition()
 
     def observe(self, observation: Observation) -> None:
         with self._arrived:
-            self.told.append(observation)
+            self.reported.append(observation)
             self._arrived.notify_all()
 
     def close(self) -> None:
@@ -42,8 +42,8 @@ class Recorder:
     def take(self, count: int) -> list[Observation]:
         """Return the next observations, once there are so many, and forget them."""
         with self._arrived:
-            assert self._arrived.wait_for(lambda: len(self.told) >= count, PATIENCE_S)
-            taken, self.told = self.told, []
+            assert self._arrived.wait_for(lambda: len(self.reported) >= count, PATIENCE_S)
+            taken, self.reported = self.reported, []
         assert len(taken) == count
         return taken
 
@@ -130,14 +130,14 @@ def test_failures_are_observed_by_their_type(world: GuestWorld, recorder: Record
     assert world.admin.charts.data(context({"metrics": ["nowhere"]})).results[0].error
     broken = {"metrics": [{"expressionType": "SQL", "sqlExpression": "SUM(nowhere)", "label": "hunter2"}]}
     assert world.admin.charts.data(context(broken)).results[0].error
-    told = recorder.take(4)
-    assert [one.rows for one in told] == [None] * 4
-    rejected, unknown, metric, database = told
+    events = recorder.take(4)
+    assert [one.rows for one in events] == [None] * 4
+    rejected, unknown, metric, database = events
     assert (rejected.error_type, rejected.dataset_id) == ("DATASOURCE_SECURITY_ACCESS_ERROR", 1)
     assert (unknown.dataset_id, unknown.database_id, unknown.engine) == (99, None, None)
     assert metric.error_type
     assert database.error_type
-    assert "hunter2" not in repr(told)
+    assert "hunter2" not in repr(events)
 
 
 def test_no_value_is_seen(world: GuestWorld, recorder: Recorder) -> None:
@@ -146,9 +146,9 @@ def test_no_value_is_seen(world: GuestWorld, recorder: Recorder) -> None:
     world.admin.charts.data(context(secret, form_data={"slice_id": 1, "note": "hunter2"}))
     world.admin.charts.data(context(QUERY))
     world.guest("acme", first_name="hunter2").charts.data(1)
-    told = recorder.take(3)
+    events = recorder.take(3)
     words = {word for _, tenant, city, *_ in ROWS for word in (tenant, city)} | {"hunter2", "admin", "sales", "2024"}
-    for one in told:
+    for one in events:
         text = repr({**dataclasses.asdict(one), "fingerprint": ""})
         assert not [word for word in words if word in text]
         assert one.fingerprint is not None
@@ -218,7 +218,7 @@ def test_one_that_hangs_holds_up_no_answer_and_is_told_of_once(
     with guest_world(f"sqlite:///{tmp_path}/shop.db", observer=observer) as world:
         for _ in range(5):
             world.admin.charts.data(context(QUERY)).raise_for_error()
-        assert len(observer.told) <= 1
+        assert len(observer.reported) <= 1
         observer.let_go.set()
         observer.take(5)
     assert lines(caplog) == []

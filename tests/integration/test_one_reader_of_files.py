@@ -33,12 +33,12 @@ class OddFile:
     texts: tuple[str, ...]
     type: str
     values: tuple[Any, ...]
-    told: dict[str, Any] = field(default_factory=dict)
+    reported: dict[str, Any] = field(default_factory=dict)
     doubt: str = ""
 
     def content(self) -> bytes:
         lines = ["n;c", *(f"{place};{text}" for place, text in enumerate(self.texts))]
-        return "".join(f"{line}\n" for line in lines).encode(self.told.get("encoding", "utf-8"))
+        return "".join(f"{line}\n" for line in lines).encode(self.reported.get("encoding", "utf-8"))
 
 
 COMMA = {"decimal_character": ","}
@@ -155,18 +155,18 @@ def answered(core: AnalyticsCore, dataset: int, by: str | None) -> tuple[dict[st
     return columns, rows if by else sorted(rows, key=repr)
 
 
-def connected(path: Path, told: dict[str, Any], by: str | None = "n") -> tuple[Any, str]:
+def connected(path: Path, hints: dict[str, Any], by: str | None = "n") -> tuple[Any, str]:
     """Return what `connect` makes of a file, and what it doubts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        core = analytics_core.connect(path, **told)
+        core = analytics_core.connect(path, **hints)
     with core:
         return answered(core, 1, by), core.datasets.get(1).description or ""
 
 
-def uploaded(target: UploadTarget, content: bytes, told: dict[str, Any], by: str | None = "n") -> tuple[Any, str]:
+def uploaded(target: UploadTarget, content: bytes, hints: dict[str, Any], by: str | None = "n") -> tuple[Any, str]:
     """Return what an upload makes of a file, and what it doubts."""
-    made = target.upload(content, "t", if_exists="replace", options=told)
+    made = target.upload(content, "t", if_exists="replace", options=hints)
     dataset = target.core.datasets.create({"database": 1, "table_name": "t"})
     try:
         return answered(target.core, dataset.id, by), " ".join(made.notes)
@@ -183,8 +183,8 @@ def test_a_file_is_the_same_by_connect_and_by_upload(target: UploadTarget, tmp_p
     path.write_bytes(content)
     expected = ({"n": "INTEGER", "c": file.type}, list(enumerate(file.values)))
     for way, (found, doubt) in {
-        "connect": connected(path, file.told),
-        "upload": uploaded(target, content, file.told),
+        "connect": connected(path, file.reported),
+        "upload": uploaded(target, content, file.reported),
     }.items():
         assert found == expected, (way, name)
         assert bool(doubt) == bool(file.doubt), (way, doubt)
@@ -249,11 +249,11 @@ DIALECTS: dict[str, tuple[str, dict[str, Any], dict[str, str], list[tuple[Any, .
 @pytest.mark.slow
 @for_each("name", sorted(DIALECTS))
 def test_rows_are_parted_alike_by_connect_and_by_upload(target: UploadTarget, tmp_path: Path, name: str) -> None:
-    text, told, columns, rows = DIALECTS[name]
+    text, hints, columns, rows = DIALECTS[name]
     path = tmp_path / "t.csv"
     path.write_bytes(text.encode())
-    assert connected(path, told, by=None)[0] == (columns, rows)
-    assert uploaded(target, text.encode(), told, by=None)[0] == (columns, rows)
+    assert connected(path, hints, by=None)[0] == (columns, rows)
+    assert uploaded(target, text.encode(), hints, by=None)[0] == (columns, rows)
 
 
 UNREAD = {
@@ -320,7 +320,7 @@ WRITTEN = st.fixed_dictionaries(
     written=WRITTEN,
     ends=st.lists(st.sampled_from(["\n", "\r\n", "\r"]), min_size=1, max_size=3),
     mark=st.sampled_from(["", "\ufeff"]),
-    told=st.sampled_from([{}, COMMA, NO_HEADER, {**COMMA, **NO_HEADER}]),
+    message=st.sampled_from([{}, COMMA, NO_HEADER, {**COMMA, **NO_HEADER}]),
 )
 def test_any_way_to_write_a_table_is_read_alike_by_connect_and_by_upload(
     target: UploadTarget,
@@ -328,7 +328,7 @@ def test_any_way_to_write_a_table_is_read_alike_by_connect_and_by_upload(
     written: dict[str, Any],
     ends: list[str],
     mark: str,
-    told: dict[str, Any],
+    message: dict[str, Any],
 ) -> None:
     text = io.StringIO(newline="")
     for place, row in enumerate(table):
@@ -337,13 +337,13 @@ def test_any_way_to_write_a_table_is_read_alike_by_connect_and_by_upload(
     with TemporaryDirectory() as folder:
         path = Path(folder) / "t.csv"
         path.write_bytes(content)
-        assert of_any(connected, path, told) == of_any(partial(uploaded, target), content, told)
+        assert of_any(connected, path, message) == of_any(partial(uploaded, target), content, message)
 
 
-def of_any(read: Callable[..., Any], file: Any, told: dict[str, Any]) -> Any:
+def of_any(read: Callable[..., Any], file: Any, hints: dict[str, Any]) -> Any:
     """Return the types and rows of a file, or where it cannot be read; names are made plain by uploads alone."""
     try:
-        (columns, rows), _ = read(file, told, by=None)
+        (columns, rows), _ = read(file, hints, by=None)
     except (SourceError, FileUploadError) as error:
         return error.extra.get("row"), error.message.rpartition(": ")[2].replace("options.", "")
     return list(columns.values()), rows
@@ -370,11 +370,11 @@ HEADERS: dict[str, tuple[str, dict[str, Any], list[str], int, str]] = {
 @pytest.mark.slow
 @for_each("name", sorted(HEADERS))
 def test_columns_are_named_alike_by_connect_and_by_upload(target: UploadTarget, tmp_path: Path, name: str) -> None:
-    text, told, names, count, doubt = HEADERS[name]
-    content = text.encode(told.get("encoding", "utf-8"))
+    text, hints, names, count, doubt = HEADERS[name]
+    content = text.encode(hints.get("encoding", "utf-8"))
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    for (columns, rows), note in (connected(path, told, by=names[0]), uploaded(target, content, told, by=names[0])):
+    for (columns, rows), note in (connected(path, hints, by=names[0]), uploaded(target, content, hints, by=names[0])):
         assert (list(columns), len(rows)) == (names, count)
         assert bool(note) == bool(doubt)
         assert doubt in note

@@ -68,11 +68,11 @@ def test_a_core_that_is_well(world: GuestWorld) -> None:
             unit.jobs.append(a_job(name, state=JobState(state)), actor_id=1)
         for token, lease in {"alive": DAY, "dead": -DAY}.items():
             unit.job_workers.append(JobWorker(token=token, lease_until=unit.now() + lease), actor_id=None)
-    told = world.host.health()
-    assert told.is_ready
-    assert (told.store.is_up, told.cache.is_up, told.revision, told.runs_jobs_here) == (True, True, HEAD, True)
-    assert told.jobs == operating.JobsHealth(waiting=2, running=1, lost=1, workers_alive=1)
-    assert told.store.ms > 0
+    health = world.host.health()
+    assert health.is_ready
+    assert (health.store.is_up, health.cache.is_up, health.revision, health.runs_jobs_here) == (True, True, HEAD, True)
+    assert health.jobs == operating.JobsHealth(waiting=2, running=1, lost=1, workers_alive=1)
+    assert health.store.ms > 0
 
 
 def test_parts_that_are_away_are_told(tmp_path: Path) -> None:
@@ -81,9 +81,9 @@ def test_parts_that_are_away_are_told(tmp_path: Path) -> None:
             raise ConnectionError("redis://:hunter2@host")
 
     with small_core(tmp_path, ports={"cache": Away()}) as small:
-        told = small.core.health()
-        assert (told.is_ready, told.cache.is_up) == (True, False)
-        assert "hunter2" not in repr(told)
+        health = small.core.health()
+        assert (health.is_ready, health.cache.is_up) == (True, False)
+        assert "hunter2" not in repr(health)
         host = small.core._sibling(small.core._runtime, None)
     closed = host.health()
     assert (closed.is_ready, closed.jobs, closed.revision) == (False, None, None)
@@ -103,7 +103,7 @@ def fill(world: GuestWorld, name: str, *, is_over: bool) -> None:
         unit.logs.append(LogEntry(action=name, dttm=own_end - (40 * DAY if is_over else DAY)), actor_id=1)
 
 
-def held(world: GuestWorld) -> dict[str, int]:
+def retained(world: GuestWorld) -> dict[str, int]:
     kinds = ("jobs", "job_workers", "locks", "key_values")
     with world.host._runtime.content.store.unit_of_work() as unit:
         return {kind: getattr(unit, kind).list(ListQuery())[0] for kind in kinds}
@@ -112,11 +112,11 @@ def held(world: GuestWorld) -> dict[str, int]:
 @pytest.mark.parametrize("world", STORES, indirect=True)
 def test_what_is_over_goes_and_nothing_else(world: GuestWorld) -> None:
     fill(world, "stays", is_over=False)
-    before = held(world)
+    before = retained(world)
     fill(world, "goes", is_over=True)
-    told = world.host.prune(logs_older_than_days=30)
-    assert told == operating.PruneCounts(jobs=1, job_workers=1, key_values=1, locks=1, logs=1, guest_cut_offs=0)
-    assert held(world) == before
+    counts = world.host.prune(logs_older_than_days=30)
+    assert counts == operating.PruneCounts(jobs=1, job_workers=1, key_values=1, locks=1, logs=1, guest_cut_offs=0)
+    assert retained(world) == before
     assert world.host.prune(logs_older_than_days=30) == operating.PruneCounts()
     with pytest.raises(errors.PayloadSchemaError):
         world.host.prune(logs_older_than_days=0)

@@ -174,10 +174,10 @@ def test_samples_of_a_payload_with_an_order_are_in_some_order(core: Any) -> None
 
 def test_a_refresh_finds_a_key_that_came_later(make_table: Callable[[str], Any]) -> None:
     core = make_table("CREATE TABLE t (id INTEGER, x TEXT)")
-    assert _shown(core).endswith('ORDER BY "t"."x" ASC NULLS LAST LIMIT 3')
+    assert _displayed(core).endswith('ORDER BY "t"."x" ASC NULLS LAST LIMIT 3')
     make_table("DROP TABLE t; CREATE TABLE t (x TEXT, id INTEGER PRIMARY KEY)")
     core.datasets.refresh(1)
-    assert _shown(core).endswith('ORDER BY "t"."id" ASC LIMIT 3')
+    assert _displayed(core).endswith('ORDER BY "t"."id" ASC LIMIT 3')
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_refresh_finds_a_key_that_came_later(make_table: Callable[[str], Any])
 def test_a_key_of_sqlite_that_may_hold_nulls_is_none(
     make_table: Callable[[str], Any], definition: str, order: str
 ) -> None:
-    assert _shown(make_table(f"CREATE TABLE t ({definition})")).endswith(f"ORDER BY {order} LIMIT 3")
+    assert _displayed(make_table(f"CREATE TABLE t ({definition})")).endswith(f"ORDER BY {order} LIMIT 3")
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def make_table(tmp_path: Any) -> Callable[[str], Any]:
     return make
 
 
-def _shown(core: Any) -> str:
+def _displayed(core: Any) -> str:
     query = {"columns": ["x"], "metrics": None, "row_limit": 2, "row_offset": 0, "result_type": "query"}
     return str(ask_one(core, query).query)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.support.bundles import ASKED, BY_COUNTRY, ORDERS, SHOP, bundle, packed
+from tests.support.bundles import ASKING, BY_COUNTRY, ORDERS, SHOP, bundle, packed
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core._content.bundles.files import MOST_FILES, read_files
@@ -75,13 +75,13 @@ def test_a_css_template_whose_name_two_have_is_refused(shop: SmallCore) -> None:
 
 def test_a_query_context_comes_without_what_its_store_knew(shop: SmallCore) -> None:
     documents = bundle()
-    asked = documents["export/charts/asked.yaml"]
-    context = json.loads(asked["query_context"])
+    chart = documents["export/charts/asked.yaml"]
+    context = json.loads(chart["query_context"])
     context["form_data"] |= {"dashboardId": 31, "dashboards": [3], "row_limit": 5}
-    asked["query_context"] = json.dumps(context)
+    chart["query_context"] = json.dumps(context)
     report = shop.core.load_bundle(packed(documents), databases=HERE)
     loaded: dict[Any, Any] = {record.uuid: record.id for record in report.records}
-    stored = json.loads(shop.core.charts.get(loaded[ASKED]).query_context or "")
+    stored = json.loads(shop.core.charts.get(loaded[ASKING]).query_context or "")
     assert stored["datasource"] == {"id": loaded[ORDERS], "type": "table"}
     assert stored["form_data"] == {
         "viz_type": "table",

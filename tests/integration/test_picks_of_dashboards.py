@@ -25,14 +25,14 @@ BY_GRANULARITY = {"granularity": "day", "extras": {"time_grain_sqla": "P1M"}, "m
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
+def filtered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
     with filtered_dashboard(url_of(request, tmp_path_factory.mktemp("picked"))) as made:
         yield made
 
 
 @pytest.fixture
-def core(shown: FilteredDashboard) -> AnalyticsCore:
-    return shown.world.admin
+def core(filtered: FilteredDashboard) -> AnalyticsCore:
+    return filtered.world.admin
 
 
 def values_of(core: AnalyticsCore, name: str, label: str, **given: Any) -> dict[Any, int]:
@@ -40,10 +40,10 @@ def values_of(core: AnalyticsCore, name: str, label: str, **given: Any) -> dict[
     return {row[label]: row["revenue"] for row in core.dashboards.data(1, **given).chart(name).results[0].data}
 
 
-def test_a_picked_month_is_all_of_the_month(shown: FilteredDashboard, core: AnalyticsCore) -> None:
+def test_a_picked_month_is_all_of_the_month(filtered: FilteredDashboard, core: AnalyticsCore) -> None:
     (february,) = (month for month, revenue in values_of(core, "months", "day").items() if revenue == 250)
     for value in (february, str(february)):
-        picked = {shown.charts["months"]: {"day": [value]}}
+        picked = {filtered.charts["months"]: {"day": [value]}}
         assert answered(core, "total", cross_filters=picked) == [(250,)]
 
 
@@ -64,35 +64,35 @@ def test_a_picked_month_is_all_of_the_month(shown: FilteredDashboard, core: Anal
     ],
 )
 def test_each_value_of_a_chart_picks_what_the_chart_shows_beside_it(
-    shown: FilteredDashboard, core: AnalyticsCore, name: str, query: dict[str, Any], label: str
+    filtered: FilteredDashboard, core: AnalyticsCore, name: str, query: dict[str, Any], label: str
 ) -> None:
-    before = core.charts.get(shown.charts[name])
-    core.charts.update(shown.charts[name], {"query_context": chart(name, shown.dataset, query)["query_context"]})
+    before = core.charts.get(filtered.charts[name])
+    core.charts.update(filtered.charts[name], {"query_context": chart(name, filtered.dataset, query)["query_context"]})
     try:
         values = values_of(core, name, label)
         assert len(values) > 3
         for value, revenue in values.items():
-            picked = {shown.charts[name]: {label: [value]}}
+            picked = {filtered.charts[name]: {label: [value]}}
             data = core.dashboards.data(1, cross_filters=picked)
             assert data.chart("total").results[0].rows() == [(revenue,)], (value, data.chart("total").results[0].query)
     finally:
-        core.charts.update(shown.charts[name], {"query_context": before.query_context})
+        core.charts.update(filtered.charts[name], {"query_context": before.query_context})
 
 
 @pytest.mark.slow
 def test_the_grain_and_the_time_column_of_the_dashboard_count_for_what_is_picked(
-    shown: FilteredDashboard, core: AnalyticsCore
+    filtered: FilteredDashboard, core: AnalyticsCore
 ) -> None:
     for filters, column in (({"grain": "P3M"}, "day"), ({"grain": "P1Y", "time column": "paid"}, "paid")):
         values = values_of(core, "months", column, filters=filters)
         for value, revenue in values.items():
-            given = {"filters": filters, "cross_filters": {shown.charts["months"]: {column: [value]}}}
+            given = {"filters": filters, "cross_filters": {filtered.charts["months"]: {column: [value]}}}
             assert answered(core, "total", **given) == [(revenue,)]
 
 
 @pytest.mark.slow
 def test_the_mask_of_a_front_end_has_its_own_grain_or_that_of_the_chart(
-    shown: FilteredDashboard, core: AnalyticsCore
+    filtered: FilteredDashboard, core: AnalyticsCore
 ) -> None:
     (february,) = (month for month, revenue in values_of(core, "months", "day").items() if revenue == 250)
     of_february, of_2024 = "strftime('%Y-%m', day) = '2024-02'", "1 = 1"
@@ -100,26 +100,26 @@ def test_the_mask_of_a_front_end_has_its_own_grain_or_that_of_the_chart(
     for value, grain, condition in ((february, {}, of_february), (january, {"grain": "P1Y"}, of_2024)):
         item = {"col": "day", "op": "IN", "val": [value], **grain}
         mask = {"extraFormData": {"filters": [item]}}
-        picked = {shown.charts["months"]: mask}
+        picked = {filtered.charts["months"]: mask}
         assert answered(core, "ids", cross_filters=picked) == by_hand("ids", condition)
-        key = core.permalinks.create_for_dashboard(1, {"dataMask": {str(shown.charts["months"]): mask}}).key
+        key = core.permalinks.create_for_dashboard(1, {"dataMask": {str(filtered.charts["months"]): mask}}).key
         assert answered(core, "ids", permalink=key) == by_hand("ids", condition)
 
 
 @pytest.mark.slow
 def test_a_column_of_sql_is_not_asked_of_charts_of_another_dataset(
-    shown: FilteredDashboard, core: AnalyticsCore
+    filtered: FilteredDashboard, core: AnalyticsCore
 ) -> None:
-    before = core.charts.get(shown.charts["cities"])
+    before = core.charts.get(filtered.charts["cities"])
     query = {"columns": [TOWN], "metrics": ["revenue"]}
     core.charts.update(
-        shown.charts["cities"], {"query_context": chart("cities", shown.dataset, query)["query_context"]}
+        filtered.charts["cities"], {"query_context": chart("cities", filtered.dataset, query)["query_context"]}
     )
     try:
-        data = core.dashboards.data(1, cross_filters={shown.charts["cities"]: {"town": ["KIEL"]}})
+        data = core.dashboards.data(1, cross_filters={filtered.charts["cities"]: {"town": ["KIEL"]}})
         assert data.chart("elsewhere").results[0].rejected_filters == (
             {"column": "town", "reason": "not_in_datasource"},
         )
-        assert answered(core, "ids", cross_filters={shown.charts["cities"]: {"town": ["KIEL"]}}) == [(1,), (2,)]
+        assert answered(core, "ids", cross_filters={filtered.charts["cities"]: {"town": ["KIEL"]}}) == [(1,), (2,)]
     finally:
-        core.charts.update(shown.charts["cities"], {"query_context": before.query_context})
+        core.charts.update(filtered.charts["cities"], {"query_context": before.query_context})

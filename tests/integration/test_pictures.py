@@ -75,8 +75,8 @@ def test_more_than_fifty_groups_of_a_bare_query_context_are_a_table(world: Repor
 
 
 def test_form_data_of_a_query_context_say_how_it_is_drawn(world: ReportWorld) -> None:
-    asked = {**question(columns=["region"]), "form_data": {"viz_type": "table"}}
-    assert world.admin.charts.picture(asked).description.startswith("Table of 2 rows")
+    request = {**question(columns=["region"]), "form_data": {"viz_type": "table"}}
+    assert world.admin.charts.picture(request).description.startswith("Table of 2 rows")
 
 
 def test_a_stored_chart_is_drawn_by_its_form_with_its_name_and_its_labels(
@@ -88,8 +88,8 @@ def test_a_stored_chart_is_drawn_by_its_form_with_its_name_and_its_labels(
     world.admin.charts.update(1, {"params": form(1, row_limit=1), "slice_name": "Sums"})
     found = world.admin.charts.picture(1, format="svg", theme="dark", width_px=500, height_px=300, scale=3)
     (drawn,) = renderer.drawn
-    told = json.dumps(drawn.specification)
-    assert ("Area" in told, "Sums" in told) == (True, True)
+    text = json.dumps(drawn.specification)
+    assert ("Area" in text, "Sums" in text) == (True, True)
     assert (drawn.format, drawn.scale, found.width_px, found.height_px) == ("svg", 3.0, 500, 300)
     assert drawn.specification == found.specification
     assert (drawn.specification or {})["background"] != "#ffffff"
@@ -205,7 +205,7 @@ def reader(world: ReportWorld, name: str, region: str) -> AnalyticsCore:
     return core
 
 
-def shown(renderer: FakeRenderer) -> list[set[str]]:
+def displayed(renderer: FakeRenderer) -> list[set[str]]:
     """Return the regions that stand in each picture that was drawn."""
     texts = [json.dumps(drawn.specification or drawn.pages) for drawn in renderer.drawn]
     return [{region for region in ("EU", "US") if f'"{region}"' in text} for text in texts]
@@ -215,7 +215,7 @@ def shown(renderer: FakeRenderer) -> list[set[str]]:
 def test_everybody_gets_pictures_of_their_own_rows(world: ReportWorld, renderer: FakeRenderer) -> None:
     anna, bert, carl = reader(world, "anna", "EU"), reader(world, "bert", "US"), reader(world, "carl", "EU")
     pictures = [core.charts.picture(1).data for core in (world.admin, anna, bert, carl)]
-    assert shown(renderer) == [{"EU", "US"}, {"EU"}, {"US"}]  # the rows of the last one are those of the second
+    assert displayed(renderer) == [{"EU", "US"}, {"EU"}, {"US"}]  # the rows of the last one are those of the second
     assert pictures[1] == pictures[3]
     rule = world.admin.row_level_security.list(order_by="id").result[-1]
     world.admin.row_level_security.update(rule.id, {"clause": "region = 'US'"})
@@ -232,14 +232,14 @@ def test_guests_get_pictures_of_the_rows_and_dashboards_of_their_token(tmp_path:
         assert acme.charts.picture(1).data != globex.charts.picture(1).data
         page, picture = acme.dashboards.page(1), acme.dashboards.picture(1, filters={"NATIVE_FILTER-city": ["Kiel"]})
         assert (page.count("<svg "), picture.format) == (2, "png")
-        told = [json.dumps(drawn.specification) for drawn in renderer.drawn if drawn.specification]
-        assert ["Bonn" in told[0], "Oslo" in told[0], "Bonn" in told[1], "Oslo" in told[1]] == [
+        texts = [json.dumps(drawn.specification) for drawn in renderer.drawn if drawn.specification]
+        assert ["Bonn" in texts[0], "Oslo" in texts[0], "Bonn" in texts[1], "Oslo" in texts[1]] == [
             True,
             False,
             False,
             True,
         ]
-        assert not any("Oslo" in text for text in told[2:])
+        assert not any("Oslo" in text for text in texts[2:])
         with pytest.raises(ChartAccessError):
             acme.charts.picture(3)
         with pytest.raises(DashboardAccessError):
@@ -315,7 +315,7 @@ def test_a_dashboard_of_hundreds_of_sizes_of_its_charts_is_an_error_before_any_i
 
 def test_the_filters_of_a_dashboard_count_and_are_told(world: ReportWorld, renderer: FakeRenderer) -> None:
     world.admin.dashboards.picture(dashboard(world), filters={"Region": ["EU"]})
-    assert shown(renderer)[0] == {"EU"}
+    assert displayed(renderer)[0] == {"EU"}
     assert ">Region: EU</text>" in renderer.drawn[-1].pages[0]
 
 
@@ -356,9 +356,9 @@ def test_a_chart_that_fails_is_a_box_that_says_so(world: ReportWorld, renderer: 
     made = dashboard(world)
     world.run_sql("ALTER TABLE orders RENAME TO gone;")
     world.admin.dashboards.picture(made)
-    told = [json.dumps(drawn.specification) for drawn in renderer.drawn if drawn.specification]
-    assert len(told) == 2
-    assert all("This chart has no answer" in text for text in told)
+    texts = [json.dumps(drawn.specification) for drawn in renderer.drawn if drawn.specification]
+    assert len(texts) == 2
+    assert all("This chart has no answer" in text for text in texts)
 
 
 def test_a_chart_that_is_not_for_the_reader_is_a_box_without_its_name(
@@ -437,7 +437,7 @@ def test_a_renderer_that_is_none_is_told_when_the_core_is_made() -> None:
 
 
 def test_the_answer_of_a_job_is_drawn_as_one_that_was_waited_for(world: ReportWorld) -> None:
-    for asked in (1, {**question(columns=["region"]), "form_data": {"viz_type": "pie", "groupby": ["region"]}}):
-        answers = (world.admin.charts.data(asked), world.admin.charts.submit(asked).result(timeout_s=30))
+    for request in (1, {**question(columns=["region"]), "form_data": {"viz_type": "pie", "groupby": ["region"]}}):
+        answers = (world.admin.charts.data(request), world.admin.charts.submit(request).result(timeout_s=30))
         drawn = [answer._repr_mimebundle_()[VEGA_LITE_TYPE] for answer in answers]
         assert drawn[0] == drawn[1]

@@ -132,8 +132,8 @@ def test_a_column_of_a_dashboard_holds_what_was_written_since(tmp_path: Path) ->
     with opened(tmp_path / "v.db") as core:
         chart = chart_of(core, {**form(), "adhoc_filters": []})
         layout = {f"CHART-{chart}": {"type": "CHART", "children": [], "meta": {"chartId": chart}}}
-        kept = {"native_filter_configuration": [native("K", "filter_select", column="plain", dataset=1)]}
-        payload = {"dashboard_title": "D", "position_json": json.dumps(layout), "json_metadata": json.dumps(kept)}
+        metadata = {"native_filter_configuration": [native("K", "filter_select", column="plain", dataset=1)]}
+        payload = {"dashboard_title": "D", "position_json": json.dumps(layout), "json_metadata": json.dumps(metadata)}
         number = core.dashboards.create(payload).id
         mask = {"extraFormData": {"filters": [{"col": "plain", "op": "IN", "val": [NULL]}]}}
 

@@ -171,8 +171,8 @@ def test_what_is_in_memory_is_never_idle() -> None:
 
 # ------------------------------------------------------------------------------------------------------ broken ones
 def sockets() -> int:
-    held = (f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd"))
-    return sum(os.path.lexists(path) and os.readlink(path).startswith("socket:") for path in held)
+    paths = (f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd"))
+    return sum(os.path.lexists(path) and os.readlink(path).startswith("socket:") for path in paths)
 
 
 def stop(server: Any) -> None:
@@ -224,6 +224,6 @@ def test_a_pool_survives_restarts_of_its_server_without_a_raw_error_or_a_leak(re
         shop.runner._connections.calls.close()
     assert sockets() == before
     latest = time.monotonic() + 3
-    while left := [thread.name for thread in threading.enumerate() if thread.ident not in threads]:
-        assert time.monotonic() < latest, left
+    while remaining := [thread.name for thread in threading.enumerate() if thread.ident not in threads]:
+        assert time.monotonic() < latest, remaining
         time.sleep(0.02)

@@ -20,7 +20,7 @@ from nbclient import NotebookClient
 
 import analytics_core
 from analytics_core import AnalyticsCore
-from analytics_core._core.adapters.progress_bars import SilentProgress, TqdmProgress, shown_progress
+from analytics_core._core.adapters.progress_bars import SilentProgress, TqdmProgress, progress_display
 from analytics_core.testing.sample_data import make_shop
 
 TWO_QUERIES = {
@@ -33,22 +33,22 @@ class RecordedProgress:
     """Remembers what is shown (port `Progress`); `stop_at` is the unit at which somebody presses Ctrl-C."""
 
     def __init__(self) -> None:
-        self.shown: list[str] = []
+        self.displayed: list[str] = []
         self.stop_at: int | None = None
 
     @contextmanager
     def bar(self, work: str, *, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
-        told: list[int] = []
+        steps: list[int] = []
 
         def tell(done: int) -> None:
-            told.append(done)
-            if len(told) == self.stop_at:
+            steps.append(done)
+            if len(steps) == self.stop_at:
                 raise KeyboardInterrupt
 
         try:
             yield tell
         finally:
-            self.shown.append(f"{work}: {sum(told)} of {total} {unit}")
+            self.displayed.append(f"{work}: {sum(steps)} of {total} {unit}")
 
 
 @pytest.fixture
@@ -72,25 +72,25 @@ def add_charts(core: AnalyticsCore, **more: Any) -> None:
 
 def test_queries_of_one_context_are_counted(core: AnalyticsCore, progress: RecordedProgress) -> None:
     core.charts.data(TWO_QUERIES)
-    assert progress.shown == ["queries: 2 of 2 query"]
+    assert progress.displayed == ["queries: 2 of 2 query"]
 
 
 def test_a_warm_up_counts_its_charts(core: AnalyticsCore, progress: RecordedProgress) -> None:
     add_charts(core)
     list(core.cache.warm_up_many())
-    assert progress.shown[-1] == "warm-up: 2 of 2 chart"
+    assert progress.displayed[-1] == "warm-up: 2 of 2 chart"
 
 
 def test_an_upload_counts_its_rows(core: AnalyticsCore, progress: RecordedProgress) -> None:
     core.databases.update(1, {"allow_file_upload": True})
     core.databases.upload(1, b"a,b\n1,2\n3,4\n5,6\n", "numbers")
-    assert progress.shown == ["upload of numbers: 3 of None row"]
+    assert progress.displayed == ["upload of numbers: 3 of None row"]
 
 
 def test_a_dashboard_counts_its_charts(core: AnalyticsCore, progress: RecordedProgress) -> None:
     add_charts(core, dashboards=[core.dashboards.create({"dashboard_title": "Shop"}).id])
     core.dashboards.data(1)
-    assert "charts: 2 of 2 chart" in progress.shown
+    assert "charts: 2 of 2 chart" in progress.displayed
 
 
 def test_who_interrupts_queries_can_go_on(core: AnalyticsCore, progress: RecordedProgress) -> None:
@@ -110,7 +110,7 @@ def test_who_interrupts_an_upload_leaves_no_table(core: AnalyticsCore, progress:
 
 
 # ------------------------------------------------------------------------------------------------------------ adapter
-SHOWN = """
+DISPLAYED = """
 from analytics_core._core.adapters.progress_bars import TqdmProgress
 import threading
 progress = TqdmProgress(delay_s=0)
@@ -134,32 +134,32 @@ def run_in_terminal(code: str) -> tuple[str, str]:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         said = process.communicate(timeout=60)[0]
-    shown = b""
+    output = b""
     try:
         while part := os.read(ours, 10_000):
-            shown += part
+            output += part
     except OSError:  # the other end of a terminal is closed
         pass
     os.close(ours)
-    return said.decode(), shown.decode()
+    return said.decode(), output.decode()
 
 
 def test_a_terminal_shows_a_bar_on_standard_error_and_no_thread_is_left() -> None:
-    said, shown = run_in_terminal(SHOWN)
+    said, output = run_in_terminal(DISPLAYED)
     assert said == "['MainThread']\n"
-    assert "charts:   0%" in shown
-    assert "hidden" not in shown
-    assert shown.rstrip(" ").endswith("\r")
+    assert "charts:   0%" in output
+    assert "hidden" not in output
+    assert output.rstrip(" ").endswith("\r")
 
 
 def test_nothing_is_shown_where_standard_error_is_no_terminal() -> None:
-    done = subprocess.run([sys.executable, "-c", SHOWN], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", DISPLAYED], capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr == ""
 
 
 def test_bars_can_be_forced_and_forbidden(capfd: pytest.CaptureFixture[str]) -> None:
-    assert isinstance(shown_progress(False), SilentProgress)
-    seen = [shown_progress(chosen) for chosen in (True, None)]
+    assert isinstance(progress_display(False), SilentProgress)
+    seen = [progress_display(chosen) for chosen in (True, None)]
     assert [isinstance(one, TqdmProgress) and one._is_forced for one in seen] == [True, False]
     with TqdmProgress(delay_s=0).bar("charts", total=1, unit="chart") as tell:
         tell(1)
@@ -177,8 +177,8 @@ def test_work_inside_of_other_work_has_no_bar_and_the_next_work_has_one(capfd: p
         tell(1)
     with progress.bar("next", total=1, unit="chart"):
         pass
-    shown = capfd.readouterr().err
-    assert ["outer:" in shown, "inner:" in shown, "next:" in shown] == [True, False, True]
+    output = capfd.readouterr().err
+    assert ["outer:" in output, "inner:" in output, "next:" in output] == [True, False, True]
 
 
 class ClosingTerminal(io.StringIO):

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import xlsxwriter
 from tests.support.cases import for_each
-from tests.support.handed_over import asked
+from tests.support.handed_over import queried
 
 import analytics_core
 from analytics_core import AnalyticsCore
@@ -34,7 +34,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def rows(core: AnalyticsCore, *columns: str, dataset: str = "sales") -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in asked(core, dataset, columns=columns)]
+    return [tuple(row) for row in queried(core, dataset, columns=columns)]
 
 
 def description(core: AnalyticsCore) -> str:
@@ -42,8 +42,8 @@ def description(core: AnalyticsCore) -> str:
 
 
 def test_numbers_with_a_decimal_comma_are_read_when_it_is_told(german: Path) -> None:
-    told: dict[str, Any] = {"decimal_character": ",", "thousands_character": ".", "date_format": "%d/%m/%Y"}
-    with analytics_core.connect(german, **told) as core:
+    options: dict[str, Any] = {"decimal_character": ",", "thousands_character": ".", "date_format": "%d/%m/%Y"}
+    with analytics_core.connect(german, **options) as core:
         assert rows(core, "Umsatz", "Menge") == [(Decimal("99.90"), 2500), (Decimal("1234.56"), 1234)]
         assert not description(core)
 
@@ -62,11 +62,11 @@ def test_moments_are_read_in_the_format_that_is_told(tmp_path: Path) -> None:
 
 
 def test_dates_that_tell_days_and_months_not_apart_are_said(german: Path) -> None:
-    with pytest.warns(UserWarning, match=r"column 'Tag': .* read as the day; .* date_format='%m/%d/%Y'") as told:
+    with pytest.warns(UserWarning, match=r"column 'Tag': .* read as the day; .* date_format='%m/%d/%Y'") as caught:
         core = analytics_core.connect(german)
     with core:
         assert "column 'Tag': no date tells days and months apart" in description(core)
-    assert {Path(one.filename).name for one in told} == {Path(__file__).name}
+    assert {Path(one.filename).name for one in caught} == {Path(__file__).name}
 
 
 def test_numbers_that_may_be_thousands_are_said(german: Path) -> None:
@@ -86,7 +86,7 @@ IDS = ("12345678901234567891", "12345678901234567892", "-12345678901234567893", 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "form", "told"),
+    ("name", "form", "message"),
     [
         ("sales.csv", "{}\n", {}),
         ("sales.csv", "{:,}\n", {"thousands_character": ","}),
@@ -94,13 +94,13 @@ IDS = ("12345678901234567891", "12345678901234567892", "-12345678901234567893", 
     ],
     ids=["CSV", "CSV with thousands", "JSON"],
 )
-def test_whole_numbers_beyond_64_bits_stay_apart(tmp_path: Path, name: str, form: str, told: dict[str, Any]) -> None:
+def test_whole_numbers_beyond_64_bits_stay_apart(tmp_path: Path, name: str, form: str, message: dict[str, Any]) -> None:
     lines = [form.format(int(text)) for text in IDS]
-    if told:
+    if message:
         lines = [f'"{line.strip()}"\n' for line in lines]
     path = tmp_path / name
     path.write_text("".join(["" if name.endswith("json") else "id\n", *lines]), encoding="utf-8")
-    with analytics_core.connect(path, **told) as core:
+    with analytics_core.connect(path, **message) as core:
         assert sorted(int(row[0]) for row in rows(core, "id")) == sorted(map(int, IDS))
 
 
@@ -154,9 +154,9 @@ def test_a_title_above_the_header_of_a_sheet_is_said(tmp_path: Path, sheets: tup
             sheet = book.add_worksheet(name)
             for place, row in enumerate(TITLED):
                 sheet.write_row(place, 0, row)
-    with pytest.warns(UserWarning, match="names one of 2 columns, 'Sales of 2024'; .* give skip_rows=2") as told:
+    with pytest.warns(UserWarning, match="names one of 2 columns, 'Sales of 2024'; .* give skip_rows=2") as caught:
         analytics_core.connect(path).close()
-    assert len(told) == len(sheets)
+    assert len(caught) == len(sheets)
 
 
 def test_an_index_without_a_name_in_a_sheet_is_no_title(tmp_path: Path) -> None:
@@ -168,9 +168,9 @@ def test_an_index_without_a_name_in_a_sheet_is_no_title(tmp_path: Path) -> None:
 
 
 def test_a_note_holds_no_value_of_a_row(german: Path) -> None:
-    with pytest.warns(UserWarning, match="Menge") as told, analytics_core.connect(german):
+    with pytest.warns(UserWarning, match="Menge") as caught, analytics_core.connect(german):
         pass
-    assert not any("1.234" in str(one.message) or "2024" in str(one.message) for one in told)
+    assert not any("1.234" in str(one.message) or "2024" in str(one.message) for one in caught)
 
 
 @pytest.mark.slow
@@ -236,9 +236,9 @@ def test_rows_above_the_header_of_a_sheet_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_file_beside_other_datasets_is_read_as_told(german: Path) -> None:
-    told: dict[str, Any] = {"decimal_character": ",", "thousands_character": ".", "date_format": "%d/%m/%Y"}
+    options: dict[str, Any] = {"decimal_character": ",", "thousands_character": ".", "date_format": "%d/%m/%Y"}
     with analytics_core.connect([{"n": 1}]) as core:
-        core.dataset_from(german, "sales", **told)
+        core.dataset_from(german, "sales", **options)
         assert rows(core, "Umsatz", "Menge") == [(Decimal("99.90"), 2500), (Decimal("1234.56"), 1234)]
         with pytest.warns(UserWarning, match="Tag") as warned:
             core.dataset_from(german, "sales", replace=True)
@@ -292,7 +292,7 @@ def test_folders_that_name_values_are_no_columns_of_text_files(tmp_path: Path) -
 
 
 @for_each(
-    ("told", "message"),
+    ("options", "message"),
     [
         ({"decimal_character": ";"}, r"decimal_character cannot be ';'; give \".\" or \",\""),
         ({"thousands_character": "."}, "another than decimal_character"),
@@ -301,9 +301,9 @@ def test_folders_that_name_values_are_no_columns_of_text_files(tmp_path: Path) -
         ({"skip_rows": -1}, "skip_rows cannot be -1"),
     ],
 )
-def test_a_reading_that_cannot_be_is_an_error(german: Path, told: dict[str, Any], message: str) -> None:
+def test_a_reading_that_cannot_be_is_an_error(german: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(SourceError, match=message):
-        analytics_core.connect(german, **told)
+        analytics_core.connect(german, **options)
 
 
 def test_a_reading_without_a_text_file_is_an_error() -> None:
@@ -312,9 +312,9 @@ def test_a_reading_without_a_text_file_is_an_error() -> None:
 
 
 def test_numbers_that_came_as_text_say_how_they_become_numbers(tmp_path: Path) -> None:
-    told = r"connect\(path, decimal_character=','.* pandas.to_numeric"
+    message = r"connect\(path, decimal_character=','.* pandas.to_numeric"
     path = written(tmp_path, "Umsatz;n\n1.234,56;1\n")
-    with analytics_core.connect(path) as core, pytest.raises(FilterValueError, match=told):
+    with analytics_core.connect(path) as core, pytest.raises(FilterValueError, match=message):
         core.dataset("sales").query("Umsatz")
 
 

@@ -262,7 +262,7 @@ def test_a_run_that_draws_while_its_process_ends_is_left_to_others(tmp_path: Pat
         world.clock.advance(HOUR)
         world.host.scheduler.tick(wait=False)
         assert begun.wait(20)
-        (job,) = world.host._runtime.content.job_registry._held.values()
+        (job,) = world.host._runtime.content.job_registry._retained.values()
         ending = threading.Thread(target=world.host.close)
         ending.start()
         while not job.cancel.cancelled:
@@ -329,9 +329,9 @@ def test_a_png_and_a_pdf_arrive_in_a_mail_server_and_open(tmp_path: Path) -> Non
             parts = {part.get_content_type(): part for part in opened(mails).walk()}
             image = parts["image/png"]
             assert (image["Content-ID"], image.get_content_disposition()) == ("<picture-1>", "inline")
-            shown = world.admin.charts.picture(1, width_px=800, scale=2.0)
-            assert image.get_payload(decode=True) == shown.data
-            assert (shown.format, shown.data[16:24]) == (PictureFormat.PNG, b"\0\0\x06\x40\0\0\0\xe6")  # 1600 by 230
+            render = world.admin.charts.picture(1, width_px=800, scale=2.0)
+            assert image.get_payload(decode=True) == render.data
+            assert (render.format, render.data[16:24]) == (PictureFormat.PNG, b"\0\0\x06\x40\0\0\0\xe6")  # 1600 by 230
             world.admin.reports.delete(made.id)
             world.report(name="pdf", chart=None, dashboard=shop(world), extra={"format": "PDF"})
             world.pass_time()

@@ -21,7 +21,7 @@ SPRING = datetime(2026, 3, 28, 22, tzinfo=UTC)
 
 def assert_clean(found: Judgement) -> None:
     """Fail with the figures and the first cases of what is wrong."""
-    assert not any(found.wrongs.values()), "\n".join((found.text(), *found.told))
+    assert not any(found.wrongs.values()), "\n".join((found.text(), *found.reported))
 
 
 def test_processes_that_are_killed_on_a_file_lose_and_double_nothing(tmp_path: Path) -> None:

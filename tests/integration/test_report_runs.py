@@ -122,8 +122,8 @@ def test_what_was_missed_is_made_up_for_as_the_schedule_says(
     world: ReportWorld, missed: MissedRuns, sent: int, states: list[str]
 ) -> None:
     made = world.report(extra={"missed": missed.value})
-    told = world.pass_time(3 * HOUR + timedelta(minutes=20))
-    assert (told.claimed, told.missed) == (sent, 3 - sent)
+    tick = world.pass_time(3 * HOUR + timedelta(minutes=20))
+    assert (tick.claimed, tick.missed) == (sent, 3 - sent)
     assert world.states(made) == states
     assert len(world.outbox.sent) == sent
     reasons = {run.error_message for run in world.runs(made) if run.state == "Missed"}
@@ -148,8 +148,8 @@ def test_a_change_of_other_fields_leaves_a_run_due_and_another_crontab_does_not(
 @pytest.mark.slow
 def test_an_outage_of_weeks_leaves_no_due_time_without_a_row(world: ReportWorld) -> None:
     made = world.report(crontab="*/15 * * * *", log_retention=100)
-    told = world.pass_time(30 * DAY)
-    assert (told.claimed, told.missed) == (1, 30 * 96 - 1)
+    tick = world.pass_time(30 * DAY)
+    assert (tick.claimed, tick.missed) == (1, 30 * 96 - 1)
     with world.host._runtime.content.store.unit_of_work() as unit:
         progress = unit.report_progress.find(schedule_id=made.id)
     assert progress is not None
@@ -194,8 +194,8 @@ def test_a_text_writes_numbers_as_the_chart_and_the_metrics_of_its_dataset_do(wo
     metric = {"metric_name": "revenue", "expression": "SUM(amount) * 1000", "d3format": "$,.2f"}
     world.admin.datasets.update(1, {"metrics": [metric]})
     config = {"total": {"d3NumberFormat": ",.1f", "currencyFormat": {"symbol": "EUR", "symbolPosition": "suffix"}}}
-    asked = json.loads(form(1, column_config=config))
-    text = json.dumps({**asked, "metrics": [*asked["metrics"], "revenue"]})
+    form_data = json.loads(form(1, column_config=config))
+    text = json.dumps({**form_data, "metrics": [*form_data["metrics"], "revenue"]})
     world.admin.charts.update(1, {"params": text})
     made = world.report()
     world.pass_time()
@@ -243,8 +243,8 @@ def test_rows_that_find_no_room_on_the_disk_end_the_run_in_a_typed_error(tmp_pat
             "WITH RECURSIVE n(i) AS (SELECT 4 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
             "INSERT INTO orders SELECT i, '2026-01-01', 'region ' || i, i FROM n;"
         )
-        asked = {"all_columns": ["day", "region", "amount"], "groupby": [], "metrics": []}
-        world.admin.charts.update(1, {"params": form(1, query_mode="raw", row_limit=200_000, **asked)})
+        fields = {"all_columns": ["day", "region", "amount"], "groupby": [], "metrics": []}
+        world.admin.charts.update(1, {"params": form(1, query_mode="raw", row_limit=200_000, **fields)})
         made = world.report(report_format="CSV")
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, before[1]))
@@ -424,9 +424,9 @@ def test_whoever_runs_the_process_reads_in_its_log_what_failed(
     world.outbox.fail_next(state=DeliveryState.REFUSED)
     world.pass_time()
     world.pass_time()
-    (told,) = [entry.getMessage() for entry in caplog.records if "ended in error" in entry.getMessage()]
+    (message,) = [entry.getMessage() for entry in caplog.records if "ended in error" in entry.getMessage()]
     why = "bob@example.com was not reached: the outbox was told to fail"
-    assert told == f"Report 1 'orders', due 2026-05-01T13:00:00+00:00, ended in error: {why}"
+    assert message == f"Report 1 'orders', due 2026-05-01T13:00:00+00:00, ended in error: {why}"
 
 
 @pytest.mark.slow
@@ -452,17 +452,17 @@ def test_a_deactivated_executor_ends_runs_in_error_with_one_notice(world: Report
     world.admin.users.update(user_id, {"active": False})
     world.pass_time()
     assert world.states(made) == ["Error"]
-    told = (
+    reason = (
         f"report schedule {made.id} has nobody to run as: user {user_id} is not active any more; an owner or an "
         "administrator who lends it their rows saves it with their own id as extra.run_as"
     )
-    assert world.runs(made)[0].error_message == told
+    assert world.runs(made)[0].error_message == reason
     with pytest.raises(ReportError, match="not active any more"):
         world.admin.reports.dry_run(made.id)
     world.pass_time()
     (notice,) = world.outbox.sent  # whoever owns it alone gets no mail: administrators do, once per grace
     assert (notice.recipient.to, notice.recipient.bcc) == (("ada@example.com",), ())
-    assert told in notice.message.text
+    assert reason in notice.message.text
     assert "This goes to administrators" in notice.message.text
 
 
@@ -484,8 +484,8 @@ def test_nobody_is_told_where_there_is_nobody_to_tell(world: ReportWorld, caplog
     world.run_sql("DROP TABLE orders;")
     world.pass_time()
     assert (world.states(made), world.outbox.attempts) == (["Error"], ())
-    told = "to its owners: no owner or administrator is active and has an e-mail address"
-    assert f"the notice of Report {made.id} 'orders' {told}" in caplog.messages
+    reason = "to its owners: no owner or administrator is active and has an e-mail address"
+    assert f"the notice of Report {made.id} 'orders' {reason}" in caplog.messages
 
 
 def test_a_notice_that_does_not_arrive_is_told_in_the_log(world: ReportWorld, caplog: pytest.LogCaptureFixture) -> None:
@@ -493,8 +493,8 @@ def test_a_notice_that_does_not_arrive_is_told_in_the_log(world: ReportWorld, ca
     world.run_sql("DROP TABLE orders;")
     world.outbox.fail_next(state=DeliveryState.REFUSED)
     world.pass_time()
-    told = "to its owners: ada@example.com was not reached: the outbox was told to fail"
-    assert f"the notice of Report {made.id} 'orders' {told}" in caplog.messages
+    reason = "to its owners: ada@example.com was not reached: the outbox was told to fail"
+    assert f"the notice of Report {made.id} 'orders' {reason}" in caplog.messages
 
 
 def test_all_recipients_are_tried_and_who_was_not_reached_is_told(world: ReportWorld) -> None:
@@ -541,8 +541,8 @@ def test_a_run_shows_what_went_to_whom_and_how_often_it_was_tried(world: ReportW
     made = world.report(report_format="CSV", recipients=recipients)
     world.outbox.fail_next(2, state=DeliveryState.UNAVAILABLE)
     run = world.admin.reports.run_now(made.id)
-    told = [(one.recipient, one.state, one.attempts, one.files) for one in run.deliveries]
-    assert told == [
+    deliveries = [(one.recipient, one.state, one.attempts, one.files) for one in run.deliveries]
+    assert deliveries == [
         ("bob@example.com", "delivered", 3, ("By_region.csv",)),
         ("eve@example.com", "delivered", 3, ("By_region.csv",)),
         ("https://hooks.example.com/XXXXXXXXXX", "delivered", 1, ("By_region.csv",)),
@@ -565,17 +565,17 @@ def test_owners_are_told_by_another_notifier_where_the_first_is_away(tmp_path: P
 
 
 def test_files_come_beside_the_picture_or_the_table_of_a_report(world: ReportWorld) -> None:
-    for asked, attach, names in (
+    for format_, attach, names in (
         ("TEXT", ["CSV", "XLSX"], ["By_region.xlsx", "By_region.csv"]),
         ("PNG", ["CSV", "XLSX"], ["By_region.xlsx", "By_region.csv"]),
         ("CSV", ["XLSX"], ["By_region.xlsx", "By_region.csv"]),
         ("CSV", ["CSV"], ["By_region.csv"]),
         ("TEXT", [], []),
     ):
-        made = world.report(name=f"{asked} {attach}", report_format=asked, extra={"attach": attach})
+        made = world.report(name=f"{format_} {attach}", report_format=format_, extra={"attach": attach})
         ((_, message),) = world.admin.reports.dry_run(made.id).messages
         assert [file.name for file in message.attachments] == names
-        assert (len(message.images), "EU  " in message.text) == (asked == "PNG", asked == "TEXT")
+        assert (len(message.images), "EU  " in message.text) == (format_ == "PNG", format_ == "TEXT")
         assert all(name in message.text for name in names)
         csv = [b"".join(file.chunks()) for file in message.attachments if file.name.endswith(".csv")]
         assert all(b"EU,10.5" in content and b"US,21.0" in content for content in csv)
@@ -584,19 +584,19 @@ def test_files_come_beside_the_picture_or_the_table_of_a_report(world: ReportWor
 def test_nothing_is_sent_without_rows_where_the_schedule_says_so(world: ReportWorld) -> None:
     dashboard = filtered_dashboard(world.admin)
     quiet = [
-        world.report(name=f"{asked} {target}", report_format=asked, extra={"skip_when_empty": True}, **target)
-        for asked in ("TEXT", "CSV")
+        world.report(name=f"{format_} {target}", report_format=format_, extra={"skip_when_empty": True}, **target)
+        for format_ in ("TEXT", "CSV")
         for target in ({"chart": 1}, {"chart": None, "dashboard": dashboard})
     ]
-    told = world.report(name="told")
+    report = world.report(name="told")
     world.pass_time()
-    assert [world.states(made) for made in (*quiet, told)] == [["Success"]] * 5
+    assert [world.states(made) for made in (*quiet, report)] == [["Success"]] * 5
     world.run_sql("DELETE FROM orders")
     world.admin.charts.update(1, {"params": form(1, row_limit=0)})  # its file is written as rows come
     world.outbox.clear()
-    assert [world.admin.reports.dry_run(made.id).would_send for made in (*quiet, told)] == [*[False] * 4, True]
+    assert [world.admin.reports.dry_run(made.id).would_send for made in (*quiet, report)] == [*[False] * 4, True]
     world.pass_time()
-    assert [world.states(made)[-1] for made in (*quiet, told)] == [*["Not triggered"] * 4, "Success"]
+    assert [world.states(made)[-1] for made in (*quiet, report)] == [*["Not triggered"] * 4, "Success"]
     assert world.runs(quiet[0])[-1].error_message == EMPTY
     assert [entry.message.subject for entry in world.outbox.sent] == ["[Report] told: By region"]
     assert world.admin.reports.replay(quiet[0].id, world.runs(quiet[0])[-1].id).is_equal
@@ -650,8 +650,8 @@ def test_a_receiver_that_stays_away_is_given_up_with_one_notice(world: ReportWor
 
 
 def test_later_attempts_send_what_an_alert_found_to_those_it_did_not_reach(world: ReportWorld) -> None:
-    asked = {"keep_trying_s": 1_800, "subject": "{{ value }} orders"}
-    made = world.alert(extra=asked, recipients=[mail("a@example.com"), mail("b@example.com")])
+    options = {"keep_trying_s": 1_800, "subject": "{{ value }} orders"}
+    made = world.alert(extra=options, recipients=[mail("a@example.com"), mail("b@example.com")])
     world.outbox.fail_next(6)
     world.pass_time()
     assert world.deliveries(made) == [("a@example.com", "unavailable"), ("b@example.com", "unavailable")]
@@ -841,8 +841,8 @@ def test_a_backlog_drains_in_one_look_in_turns_with_others(world: ReportWorld) -
     more = {"crontab": "*/2 * * * *", "extra": {"missed": "all"}}
     backlogs = [world.report(name=name, recipients=[mail(f"{name}@example.com")], **more) for name in "ab"]
     hourly = world.report(name="hourly")
-    told = world.pass_time(HOUR)
-    assert (told.due, told.claimed, told.finished, told.missed) == (3, 61, 61, 0)
+    tick = world.pass_time(HOUR)
+    assert (tick.due, tick.claimed, tick.finished, tick.missed) == (3, 61, 61, 0)
     assert [world.states(one) for one in (*backlogs, hourly)] == [["Success"] * 30] * 2 + [["Success"]]
     sent = [entry.recipient.to[0] for entry in world.outbox.sent]
     assert sent.index("bob@example.com") < 10
@@ -867,8 +867,8 @@ def test_a_due_time_after_a_kill_follows_the_run_that_is_taken_up(far: tuple[Rep
     world.pass_time()
     lose_job(world, runner)
     set_run(world, made, lease_until=NOON - HOUR)
-    told = world.pass_time()
-    assert (told.claimed, told.taken_up) == (1, 1)
+    tick = world.pass_time()
+    assert (tick.claimed, tick.taken_up) == (1, 1)
     assert world.states(made) == ["Working", "Working"]
     for job_id in (1, 2):
         runner.run(runner.taken[job_id])
@@ -1129,15 +1129,15 @@ def test_a_run_to_be_made_up_for_waits_for_the_one_that_still_works(
 
 def test_a_scheduler_goes_on_after_an_unexpected_error(world: ReportWorld) -> None:
     world.report()
-    ended, told = threading.Event(), []
+    ended, calls = threading.Event(), []
 
     class BrokenClock:
         """Raises what no port may raise, once."""
 
         def now(self) -> datetime:
             """Raise, or tell that it is time to end."""
-            told.append("asked")
-            if len(told) == 1:
+            calls.append("asked")
+            if len(calls) == 1:
                 raise RuntimeError
             ended.set()
             return NOON
@@ -1147,7 +1147,7 @@ def test_a_scheduler_goes_on_after_an_unexpected_error(world: ReportWorld) -> No
     reports = world.host._runtime.reports
     scheduler = Scheduler(replace(reports, content=replace(reports.content, clock=BrokenClock())))
     scheduler.serve(0.05, stop=ended)
-    assert len(told) == 2
+    assert len(calls) == 2
 
 
 class Pause:
@@ -1389,16 +1389,16 @@ def test_old_runs_are_forgotten(world: ReportWorld) -> None:
 
 @pytest.mark.slow
 def test_runs_of_schedules_that_never_run_again_are_pruned(world: ReportWorld) -> None:
-    kept = {days: world.report(name=f"kept for {days}", log_retention=days) for days in (10, 30)}
+    reports = {days: world.report(name=f"kept for {days}", log_retention=days) for days in (10, 30)}
     world.pass_time()
-    for one in kept.values():
+    for one in reports.values():
         world.admin.reports.update(one.id, {"active": False})
     world.clock.advance(20 * DAY)
     assert world.host.prune().report_executions == 1
-    assert [len(world.runs(one)) for one in kept.values()] == [0, 1]
+    assert [len(world.runs(one)) for one in reports.values()] == [0, 1]
     world.clock.advance(4_000 * DAY)
     assert (world.host.prune().report_executions, world.host.prune().report_executions) == (1, 0)
-    assert [len(world.runs(one)) for one in kept.values()] == [0, 0]
+    assert [len(world.runs(one)) for one in reports.values()] == [0, 0]
 
 
 def test_a_tick_with_nothing_due_costs_two_statements(world: ReportWorld) -> None:

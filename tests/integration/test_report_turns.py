@@ -14,7 +14,7 @@ import pytest
 from tests.support.reports import HOUR, NOON, ReportWorld, chat, mail, report_world, until
 
 from analytics_core._core.adapters.job_runners import ThreadJobRunner
-from analytics_core._records.message import shown_address
+from analytics_core._records.message import display_address
 from analytics_core._records.repositories import ListQuery
 from analytics_core._reports.dispatcher import queue_of
 from analytics_core._reports.run_log import TOOK_TOO_LONG
@@ -28,8 +28,8 @@ SLOW, FAST = "https://slow.example.com/hook", "https://fast.example.com/hook"
 class Gate:
     """A notifier of some addresses that hangs until it is opened."""
 
-    def __init__(self, *held: str, before: Callable[[], None] = lambda: None) -> None:
-        self._held = held
+    def __init__(self, *retained: str, before: Callable[[], None] = lambda: None) -> None:
+        self._retained = retained
         self._before = before
         self.opened = threading.Event()
         self.entered = threading.Semaphore(0)
@@ -40,7 +40,7 @@ class Gate:
 
     def takes(self, recipient: Recipient) -> bool:
         """Tell whether it is one of the addresses."""
-        return any(held in address for address in recipient.addresses for held in self._held)
+        return any(part in address for address in recipient.addresses for part in self._retained)
 
     def send(
         self, message: Message, recipient: Recipient, *, only: Collection[str] | None = None
@@ -59,9 +59,9 @@ class Gate:
 
 
 @contextmanager
-def gated(folder: Path, *held: str, **more: Any) -> Iterator[tuple[ReportWorld, Gate]]:
+def gated(folder: Path, *retained: str, **more: Any) -> Iterator[tuple[ReportWorld, Gate]]:
     """Give a world with eight threads whose messages to some addresses hang; in the end they are let go."""
-    gate = Gate(*held)
+    gate = Gate(*retained)
     url = f"sqlite:///{folder}/meta.db"
     with report_world(folder, url=url, jobs=ThreadJobRunner(workers=8), notifiers=[gate], **more) as world:
         try:
@@ -125,7 +125,7 @@ def test_a_queue_names_receivers_by_kind_and_host_and_no_secret(tmp_path: Path) 
         with world.host._runtime.content.store.unit_of_work() as unit:
             queue = queue_of(unit.report_schedules.get(made.id))
             unreadable = queue_of(replace(unit.report_schedules.get(made.id), extra="[", executor_id=None))
-    hook = shown_address("https://hooks.example.com/x")
+    hook = display_address("https://hooks.example.com/x")
     assert queue == f"reports to Email + reports to Chat {hook} / user 1"
     assert unreadable.endswith(" / user None")
 

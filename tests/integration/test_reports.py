@@ -54,11 +54,11 @@ def test_a_report_has_the_defaults_of_the_contract(world: ReportWorld) -> None:
     )
     found = world.admin.reports.get(made.id).to_payload()
     assert found == made.to_payload()
-    told = {
+    defaults = {
         name: found[name]
         for name in ("timezone", "active", "creation_method", "grace_period", "log_retention", "working_timeout")
     }
-    assert told == {
+    assert defaults == {
         "timezone": "UTC",
         "active": True,
         "creation_method": "alerts_reports",
@@ -167,9 +167,9 @@ def test_a_report_beside_a_chart_goes_to_its_maker_once(world: ReportWorld) -> N
     with pytest.raises(ReportExistsError, match="orders") as caught:
         world.report(name="another", creation_method="charts")
     assert caught.value.status == 409
-    nobody = world.person("no_mail", world.admin.databases.get(1))
+    user = world.person("no_mail", world.admin.databases.get(1))
     with pytest.raises(PayloadSchemaError, match="no e-mail address"):
-        world.report(nobody, name="third", creation_method="charts")
+        world.report(user, name="third", creation_method="charts")
 
 
 def test_runs_may_have_to_lie_apart(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_statements_of_annotation_layers_count_with_those_of_their_query(tmp_pat
         "showMarkers": False,
         "style": "solid",
     }
-    shown = {**layer, "timeColumn": "day", "descriptionColumns": []}
+    annotation = {**layer, "timeColumn": "day", "descriptionColumns": []}
     question = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["day"], "metrics": ["count"]}]}
     for most, expected in ((1, errors.RequestLimitError), (2, None)):
         folder = tmp_path / str(most)
@@ -77,7 +77,7 @@ def test_statements_of_annotation_layers_count_with_those_of_their_query(tmp_pat
                     "query_context": json.dumps(question),
                 }
             )
-            (result,) = ask(small, {**MONTHS, "annotation_layers": [shown]})
+            (result,) = ask(small, {**MONTHS, "annotation_layers": [annotation]})
             assert failures([result]) == [expected]
 
 

@@ -217,8 +217,8 @@ def test_patterns_with_and_without_an_escape(world: World, op: str, pattern: str
             parts.append({"%": ".*", "_": "."}.get(char, re.escape(char)))
     flags = re.DOTALL | (re.IGNORECASE if "ILIKE" in op else 0)
     names = [row["name"] for row in world.rows if row["name"] is not None]
-    kept = Counter(n for n in names if bool(re.fullmatch("".join(parts), n, flags)) != op.startswith("NOT"))
-    assert dict(world.answer(1, query)) == dict(world.answer(2, query)) == kept
+    expected = Counter(n for n in names if bool(re.fullmatch("".join(parts), n, flags)) != op.startswith("NOT"))
+    assert dict(world.answer(1, query)) == dict(world.answer(2, query)) == expected
 
 
 @pytest.mark.slow
@@ -228,8 +228,8 @@ def test_texts_are_found_exactly_by_an_index_of_another_collation(world: World, 
         {"col": "name", "op": "IN", "val": values} if len(values) > 1 else {"col": "name", "op": "==", "val": values[0]}
     )
     query = {"columns": ["name"], "metrics": ["count"], "filters": [item]}
-    kept = Counter(row["name"] for row in world.rows if row["name"] in values)
-    assert dict(world.answer(1, query)) == dict(world.answer(2, query)) == kept
+    expected = Counter(row["name"] for row in world.rows if row["name"] in values)
+    assert dict(world.answer(1, query)) == dict(world.answer(2, query)) == expected
 
 
 @pytest.mark.server
@@ -262,9 +262,9 @@ def test_texts_of_a_collation_that_folds_them_are_told_apart_on_postgresql(reque
             assert ('GROUP BY "t"."plain" ORDER BY' in ask({"columns": [name]}).query) == (name == "plain")
 
 
-@pytest.mark.parametrize(("declared", "is_told"), [("TEXT", False), ("TEXT COLLATE NOCASE", True)])
+@pytest.mark.parametrize(("declared", "is_reported"), [("TEXT", False), ("TEXT COLLATE NOCASE", True)])
 def test_only_texts_of_another_collation_are_told_to_compare_by_code_point_on_sqlite(
-    tmp_path: Path, declared: str, is_told: bool
+    tmp_path: Path, declared: str, is_reported: bool
 ) -> None:
     with closing(sqlite3.connect(tmp_path / "a.db")) as raw, raw:
         raw.execute(f"CREATE TABLE t (name {declared})")
@@ -275,7 +275,7 @@ def test_only_texts_of_another_collation_are_told_to_compare_by_code_point_on_sq
         payload = {"datasource": {"id": 1, "type": "table"}, "queries": [query]}
         answer = core.charts.data(payload).raise_for_error().results[0]
     assert [tuple(row.values()) for row in answer.data] == [("A", 1), ("B", 1), ("a", 2), ("b", 1)]
-    assert ("COLLATE" in answer.query) == is_told
+    assert ("COLLATE" in answer.query) == is_reported
 
 
 @pytest.mark.server

@@ -109,16 +109,16 @@ def answers(
     world: TenantWorld, user: str, roads: Roads = ROADS, tables: Sequence[str] = tuple(TABLES)
 ) -> dict[str, Any]:
     """Return what somebody is told on every road, over every table."""
-    core, told = world.user(user), {}
+    core, output = world.user(user), {}
     for table in tables:
         for road, (query, options) in roads.items():
             source = {"id": dataset_of(world, table), "type": "table"}
             requested = {"datasource": source, "queries": [dict(query)], "force": True, **options}
             result = core.charts.data(requested).results[0]
             assert result.error is None, f"{table}, {road}: {result.error}"
-            told[f"{table}, {road}"] = (result.data, result.rowcount, [limit.to_payload() for limit in result.limits])
-        told |= {f"{table}, {road}": answer for road, answer in stored_answers(world, user, dataset_of(world, table))}
-    return told
+            output[f"{table}, {road}"] = (result.data, result.rowcount, [limit.to_payload() for limit in result.limits])
+        output |= {f"{table}, {road}": answer for road, answer in stored_answers(world, user, dataset_of(world, table))}
+    return output
 
 
 def stored_answers(world: TenantWorld, user: str, number: int) -> Iterator[tuple[str, Any]]:
@@ -132,8 +132,8 @@ def stored_answers(world: TenantWorld, user: str, number: int) -> Iterator[tuple
     for name, asking in (("filter", core), ("guest's filter", guest)):
         yield name, asking.dashboards.filter_options(1, f"FILTER-{number}").raise_for_error().results[0].data
     layer = {"name": "layer", "show": True, "showMarkers": False, "annotationType": "EVENT", "sourceType": "table"}
-    shown = {**GROUPED, "annotation_layers": [{**layer, "value": number}]}
-    requested = {"datasource": {"id": number, "type": "table"}, "queries": [shown], "force": True}
+    query = {**GROUPED, "annotation_layers": [{**layer, "value": number}]}
+    requested = {"datasource": {"id": number, "type": "table"}, "queries": [query], "force": True}
     (result,) = core.charts.data(requested).raise_for_error().results
     yield "annotations from a chart", [annotation.records for annotation in result.annotations]
     job = core.charts.submit({**requested, "queries": [RAW]})
@@ -169,8 +169,8 @@ def test_rows_outside_the_rules_change_no_answer(
 ) -> None:
     world.release()
     world.fill([*OWN, *((100 + number, *row) for number, row in enumerate(foreign))])
-    told = answers(world, "acme")
-    assert {road: told[road] for road in told if told[road] != alone[road]} == {}
+    results = answers(world, "acme")
+    assert {road: results[road] for road in results if results[road] != alone[road]} == {}
 
 
 @pytest.mark.slow
@@ -257,25 +257,25 @@ def test_what_fails_on_foreign_rows_tells_nothing_of_them(world: TenantWorld) ->
         (100 + n, tenant, "north", 1_000_000, "2024-01-05 00:00:00") for n, tenant in enumerate(("bolt", None, "b"))
     ]
     world.fill([*OWN, *foreign])
-    told = answers(*requested)
-    assert {road: told[road] for road in told if told[road] != own[road]} == {}
+    results = answers(*requested)
+    assert {road: results[road] for road in results if results[road] != own[road]} == {}
 
 
 class BusyClock(SystemClock):
     """A clock during whose reading something else happens: at the n-th look at the seconds from `arm` on."""
 
     def __init__(self) -> None:
-        self._left = 0
+        self._remaining = 0
         self._act: Callable[[], object] | None = None
 
     def arm(self, looks: int, act: Callable[[], object]) -> None:
         """Let `act` happen once, `looks` looks from now."""
-        self._left, self._act = looks, act
+        self._remaining, self._act = looks, act
 
     def monotonic(self) -> float:
         """Return the seconds, after what happens meanwhile."""
-        self._left -= 1
-        if self._left == 0 and self._act is not None:
+        self._remaining -= 1
+        if self._remaining == 0 and self._act is not None:
             act, self._act = self._act, None
             act()
         return super().monotonic()

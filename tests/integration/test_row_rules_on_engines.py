@@ -165,16 +165,16 @@ def test_rules_hold_on_both_sides_of_every_join(world: TenantWorld, join: str) -
     sql = f"SELECT {columns} FROM sales a {join} sales b {on}"
     dataset = world.virtual(f"sides of {join}", sql)
     query = {"columns": ["a_id", "b_id", "a_tenant", "b_tenant"], "row_limit": 1_000}
-    shown = ask(world.user("bolt"), query, dataset=dataset).data
-    assert {row["a_tenant"] for row in shown} | {row["b_tenant"] for row in shown} == {"bolt"}
-    assert {row["a_id"] for row in shown} == {row["b_id"] for row in shown} == {4, 5}
+    rows = ask(world.user("bolt"), query, dataset=dataset).data
+    assert {row["a_tenant"] for row in rows} | {row["b_tenant"] for row in rows} == {"bolt"}
+    assert {row["a_id"] for row in rows} == {row["b_id"] for row in rows} == {4, 5}
 
 
 def test_a_join_with_a_free_table_hides_ruled_rows_only(world: TenantWorld) -> None:
     sql = "SELECT t.id AS id, s.amount AS amount FROM targets t LEFT JOIN sales s ON s.id = t.id"
     dataset = world.virtual("with targets", sql)
-    shown = ask(world.user("acme"), {"columns": ["id", "amount"]}, dataset=dataset).data
-    assert sorted((row["id"], row["amount"]) for row in shown) == [(1, 10), (4, None), (9, None)]
+    rows = ask(world.user("acme"), {"columns": ["id", "amount"]}, dataset=dataset).data
+    assert sorted((row["id"], row["amount"]) for row in rows) == [(1, 10), (4, None), (9, None)]
 
 
 @for_each(
@@ -277,12 +277,12 @@ def test_a_condition_that_fails_on_a_forbidden_row_does_not_tell_of_it(world: Te
 def test_a_filter_waits_for_the_rule_only_where_the_sql_of_the_dataset_computes_what_it_compares(
     world: TenantWorld,
 ) -> None:
-    asked = {"columns": ["id"], "filters": [{"col": "amount", "op": ">", "val": 15}]}
+    query = {"columns": ["id"], "filters": [{"col": "amount", "op": ">", "val": 15}]}
     lengths = []
     for name, amount in (("passed on", "amount"), ("computed", "amount + 0 AS amount")):
         dataset = world.virtual(name, f"SELECT id, {amount} FROM sales")
         world.admin.row_level_security.create(rule(world, name=name, clause="id < 3", tables=[dataset]))
-        answer = ask(world.user("acme"), asked, dataset=dataset)
+        answer = ask(world.user("acme"), query, dataset=dataset)
         assert answer.data == [{"id": 2}]
         lengths.append(len(answer.query.replace(amount, "amount")))
     assert lengths[0] < lengths[1]

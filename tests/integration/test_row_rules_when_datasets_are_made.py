@@ -46,12 +46,12 @@ SQL = {
 @pytest.mark.slow
 @for_each("sql", SQL.values(), ids=SQL)
 def test_what_new_sql_tells_does_not_depend_on_forbidden_rows(world: TenantWorld, sql: str) -> None:
-    told = []
+    results = []
     for rows in (ROWS, OWN):
         world.release()
         world.fill(rows)
-        told.append(columns(world, sql))
-    assert told[0] == told[1]
+        results.append(columns(world, sql))
+    assert results[0] == results[1]
 
 
 def test_columns_of_a_ruled_table_keep_their_types(world: TenantWorld) -> None:
@@ -111,14 +111,14 @@ def test_a_type_that_somebody_declares_tells_nothing_of_forbidden_rows(
     try:
         after = [{**item, "type": declared} if item["column_name"] == column else item for item in before]
         world.admin.datasets.update(made, {"columns": after})
-        told = []
+        results = []
         for number in (4, 7, 99):
             filters = [{"col": column, **test}, {"col": "id", "op": "==", "val": number}]
             try:
-                told.append(str(ask(core, {"columns": ["id"], "filters": filters}, dataset=made).data))
+                results.append(str(ask(core, {"columns": ["id"], "filters": filters}, dataset=made).data))
             except errors.DatabaseError as error:
-                told.append(error.message)
-        assert len(set(told)) == 1
+                results.append(error.message)
+        assert len(set(results)) == 1
     finally:
         world.admin.datasets.update(made, {"columns": before})
         world.admin.row_level_security.update(stored.id, {"clause": rule(world)["clause"]})

@@ -130,8 +130,8 @@ def test_only_its_creator_and_administrators_change_it_by_a_bundle(shop: SmallCo
     other = "00000000-0000-4000-8000-000000000052"
     (own,) = colleague.load_bundle(superset(uuid=other), databases=HERE).records
     assert colleague.saved_queries.update(own.id or 0, {"label": "x"}).label == "x"
-    left = colleague.load_bundle(superset(sql="SELECT 1"), databases=HERE, on_problem="leave_out")
-    assert [problem.path for problem in left.left_out] == [FILE]
+    report = colleague.load_bundle(superset(sql="SELECT 1"), databases=HERE, on_problem="leave_out")
+    assert [problem.path for problem in report.left_out] == [FILE]
     assert shop.core.saved_queries.get(1).sql == "SELECT country FROM orders"
 
 
@@ -182,10 +182,10 @@ def test_a_check_finds_saved_queries_that_lost_tables_and_columns(shop: SmallCor
     shop.run("ALTER TABLE orders RENAME COLUMN amount TO price; DROP TABLE people")
     report = shop.core.check()
     assert {record.name: len(record.problems) for record in report.broken} == {"column": 1, "table": 1}
-    told = {record.name: (record.kind, *record.problems) for record in report.broken}
-    assert told["column"][0] == "saved query"
-    assert "no column 'amount'" in told["column"][1]
-    assert "no table 'people'" in told["table"][1]
+    problems = {record.name: (record.kind, *record.problems) for record in report.broken}
+    assert problems["column"][0] == "saved query"
+    assert "no column 'amount'" in problems["column"][1]
+    assert "no table 'people'" in problems["table"][1]
 
 
 def test_a_check_tells_what_it_did_not_look_at(shop: SmallCore) -> None:

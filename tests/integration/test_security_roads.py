@@ -237,8 +237,8 @@ def test_no_condition_or_column_shows_a_hidden_row(world: World, road: str) -> N
         **dict.fromkeys(AGGREGATE_ROADS, "MAX(city)"),
     }
     try:
-        shown = FRAGMENT_ROADS[road](world, widened[road])
-        assert (HIDDEN in shown, str(HIDDEN_NUMBER) in shown) == (False, False)
+        answer = FRAGMENT_ROADS[road](world, widened[road])
+        assert (HIDDEN in answer, str(HIDDEN_NUMBER) in answer) == (False, False)
     finally:
         reset(world)
 
@@ -264,8 +264,8 @@ def test_harmless_look_alikes_are_answered_on_every_road(world: World, text: str
 def test_every_value_of_a_person_stays_a_value(world: World) -> None:
     for text in (*HARMLESS, *hostile_fragments(world), "\\' OR 1=1 --", "%(p0)s :p0 $p0 ?"):
         for op, value in (("==", text), ("IN", [text]), ("LIKE", text)):
-            shown = world.ask({"columns": ["id"], "filters": [{"col": "city", "op": op, "val": value}]})
-            assert '"rowcount":0' in shown
+            answer = world.ask({"columns": ["id"], "filters": [{"col": "city", "op": op, "val": value}]})
+            assert '"rowcount":0' in answer
 
 
 @pytest.mark.slow
@@ -280,9 +280,9 @@ def test_names_of_a_payload_are_looked_up_and_never_written(world: World) -> Non
 
 def test_a_label_is_quoted_whatever_it_holds(world: World) -> None:
     for label in ('x" FROM vault --', "x` FROM vault #", "a]b", "it's", "1; DROP TABLE orders", "100% %(p0)s :p0 ?"):
-        shown = world.ask({"columns": [{"label": label, "sqlExpression": "id"}]})
-        assert SECRET not in shown
-        assert '"rowcount":2' in shown
+        answer = world.ask({"columns": [{"label": label, "sqlExpression": "id"}]})
+        assert SECRET not in answer
+        assert '"rowcount":2' in answer
 
 
 @for_each("name", ["{folder}/secret.csv", "read_csv('{folder}/secret.csv')", "vault; DROP TABLE orders"])

@@ -106,17 +106,17 @@ def test_no_log_record_holds_a_secret(
         data_roots=(tmp_path,),
         allowed_networks=LOOPBACK,
     )
-    shown: list[str] = []
+    texts: list[str] = []
     with AnalyticsCore(hosted, metadata_url=f"sqlite:///{tmp_path}/meta.db") as host:
         host.create_first_administrator("admin")
         for call in broad_calls(host.as_user("admin"), url):
-            shown.append(outcome(call))
+            texts.append(outcome(call))
     assert any(record.name.startswith("sqlalchemy") for record in caplog.records)
     logged = [f"{r.getMessage()} {r.args!r} {r.exc_text or ''} {vars(r)!r}" for r in caplog.records]
     for what, word in WORDS.items():
         assert not [text for text in logged if word in text], what
         if what != "value":  # the statement that an answer shows to who asked has it
-            assert not [text for text in shown if word in text], what
+            assert not [text for text in texts if word in text], what
 
 
 def outcome(call: Any) -> str:
@@ -238,23 +238,23 @@ class OpenCache:
     """A cache that an attacker can write to."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
+        self.retained: dict[str, bytes] = {}
 
     def get(self, key: str) -> bytes | None:
         """Return what is kept."""
-        return self.kept.get(key)
+        return self.retained.get(key)
 
     def set(self, key: str, value: bytes, *, timeout_s: float | None) -> None:
         """Keep a value."""
-        self.kept[key] = bytes(value)
+        self.retained[key] = bytes(value)
 
     def delete(self, key: str) -> None:
         """Forget a value."""
-        self.kept.pop(key, None)
+        self.retained.pop(key, None)
 
     def clear(self) -> None:
         """Forget all."""
-        self.kept.clear()
+        self.retained.clear()
 
 
 def of_another_version(entry: bytes) -> bytes:
@@ -287,13 +287,13 @@ def test_poisoned_entries_are_misses(tmp_path: Path) -> None:
         anna, query = add_reader(host, "anna"), context({"columns": ["country"], "metrics": ["count"]})
         honest = anna.charts.data(query).results[0]
         anna.charts.data(context({"metrics": ["count"]}))
-        key = next(key for key in cache.kept if key == honest.cache_key)
-        entry, foreign = cache.kept[key], next(value for name, value in cache.kept.items() if name != key)
+        key = next(key for key in cache.retained if key == honest.cache_key)
+        entry, foreign = cache.retained[key], next(value for name, value in cache.retained.items() if name != key)
         poisons = [foreign, entry[: len(entry) // 2], entry + b"x", b"", entry[:8], of_another_version(entry)]
         poisons += [with_other_facts(entry), with_other_rows(entry), of_the_format_before(entry)]
         poisons += [b"\x80\x05cos\nsystem\n(S'touch loot'\ntR.", b"!!python/object:x {}"]
         for poison in poisons:
-            cache.kept[key] = poison
+            cache.retained[key] = poison
             result = anna.charts.data(query).results[0]
             assert (result.is_cached, result.data) == (False, honest.data)
         assert anna.charts.data(query).results[0].is_cached

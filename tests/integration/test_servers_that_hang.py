@@ -224,8 +224,8 @@ def test_a_store_that_hangs_is_given_up_and_asked_again(
         assert {type(failure) for failure in failures} == {StoreUnavailableError}
         proxy.resume()
         assert core.datasets.get(1).description is None
-    told = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert not any(record.exc_info or "server" in record.getMessage().lower() for record in told)
+    records = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert not any(record.exc_info or "server" in record.getMessage().lower() for record in records)
 
 
 def test_a_store_that_hangs_in_the_middle_of_a_unit_is_given_up(

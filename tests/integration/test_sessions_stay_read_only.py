@@ -43,7 +43,7 @@ class Walled:
     url: str
     folder: Path
 
-    def told(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         """Return all that a statement could have changed: files, or tables, rows, roles and sequences of a server."""
         if self.engine in ("sqlite", "duckdb"):
             return dict(fingerprint(self.folder))
@@ -174,21 +174,21 @@ def rejection(walled: Walled, text: str) -> AnalyticsError | None:
 
 
 def test_every_kind_of_statement_is_refused_and_changes_nothing(walled: Walled) -> None:
-    before = walled.told()
+    before = walled.reported()
     for kind, texts in {**KINDS, **OF_ONE_ENGINE[walled.engine]}.items():
         for text in texts:
             assert rejection(walled, text), f"{kind}: {text}"
             assert walled.shop.rows("SELECT count(*) FROM sales") == [(2,)], text
-    assert walled.told() == before
+    assert walled.reported() == before
 
 
 def test_what_a_read_only_transaction_lets_through_is_rolled_back(walled: Walled) -> None:
     if walled.engine != "postgresql":
         return  # the others let nothing through
-    before = walled.told()
+    before = walled.reported()
     for text in ("SELECT lo_create(0)", "SELECT lo_from_bytea(0, 'x')"):
         rejection(walled, text)  # older servers run them
-    assert walled.told() == before
+    assert walled.reported() == before
 
 
 @for_each(

@@ -165,7 +165,7 @@ def test_an_annotation_lives_from_creation_to_deletion(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("given", "stored"),
     [
         ("2024-03-01", "2024-03-01T00:00:00Z"),
         ("2024-03-01T10:00:00", "2024-03-01T10:00:00Z"),
@@ -173,11 +173,11 @@ def test_an_annotation_lives_from_creation_to_deletion(world: World) -> None:
         ("2024-03-01T10:00:00.000001-05:00", "2024-03-01T15:00:00.000001Z"),
     ],
 )
-def test_moments_are_kept_in_utc_and_naive_ones_are_utc(world: World, given: str, kept: str) -> None:
+def test_moments_are_kept_in_utc_and_naive_ones_are_utc(world: World, given: str, stored: str) -> None:
     layer_id = layer_of(world.creator)
     payload = {**EVENT, "start_dttm": given, "end_dttm": "2025-01-01"}
     made = world.creator.annotations.create(layer_id, payload)
-    assert world.reader.annotations.get(layer_id, made.id).to_payload()["start_dttm"] == kept
+    assert world.reader.annotations.get(layer_id, made.id).to_payload()["start_dttm"] == stored
 
 
 def test_an_annotation_does_not_end_before_it_starts(world: World) -> None:

@@ -66,7 +66,7 @@ MOMENTS = [
     *(datetime(2024, 1, 31, 10, 0, 0, 124_000), datetime(1970, 1, 1), datetime(1969, 12, 31, 23, 59, 59, 999_999)),
     *(datetime(1000, 1, 1), datetime(9999, 12, 31, 23, 59, 59), datetime(9999, 12, 31, 23, 59, 59, 999_999)),
 ]
-WHOLE = [0, 1, -1, 2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]
+INTEGERS = [0, 1, -1, 2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]
 CENTS = [Decimal(text) for text in ("0.1000", "1.0000", "-2.5000", "90071992547409.9301", "0.0001", "0.3000")]
 FLOATS = [0.0, 0.1, -0.1, 0.1 + 0.2, 0.3, 1e300, 5e-324, 2.0**53 + 2, 1e16, 123456789.123456789]
 DAYS = [date(2024, 1, 31), date(1969, 12, 31), date(1970, 1, 1), date(1000, 1, 1), date(9999, 12, 31)]
@@ -78,7 +78,7 @@ TYPES: Mapping[str, tuple[Mapping[str, str], Sequence[Any]]] = {
     "text": ({"mysql": "VARCHAR(400) CHARACTER SET utf8mb4"}, TEXTS),
     "varchar(400)": ({"mysql": "VARCHAR(400) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"}, TEXTS),
     "boolean": ({}, [True, False]),
-    "bigint": ({}, WHOLE),
+    "bigint": ({}, INTEGERS),
     "decimal(18, 4)": ({}, CENTS),
     "double precision": ({"sqlite": "double"}, FLOATS),
     "date": ({}, DAYS),
@@ -90,7 +90,7 @@ TYPES: Mapping[str, tuple[Mapping[str, str], Sequence[Any]]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownTable:
+class DisplayedTable:
     """A dataset of numbered rows with one column, and what a plain query shows of each row: as JSON, and in Python."""
 
     core: AnalyticsCore
@@ -103,19 +103,19 @@ class ShownTable:
         return answer.raise_for_error().results
 
     @property
-    def is_shown_alike(self) -> bool:
+    def is_displayed_alike(self) -> bool:
         return [*map(_typed, self.as_json.values())] == [*map(_typed, self.as_python.values())]
 
-    def wrong(self, shown: Mapping[int, Any], operators: Sequence[str]) -> Iterator[str]:
+    def wrong(self, cells: Mapping[int, Any], operators: Sequence[str]) -> Iterator[str]:
         """Yield the values with which a filter finds other rows than those that show them."""
-        values = list({_typed(value): value for value in shown.values()}.values())
-        asked = [(op, value) for value in values for op in operators]
-        for some in (asked[place : place + 100] for place in range(0, len(asked), 100)):
+        values = list({_typed(value): value for value in cells.values()}.values())
+        conditions = [(op, value) for value in values for op in operators]
+        for some in (conditions[place : place + 100] for place in range(0, len(conditions), 100)):
             filters = [{"col": "c", "op": op, "val": [value] if "IN" in op else value} for op, value in some]
             answers = self.ask(*({"columns": ["id"], "filters": [one]} for one in filters))
             for (op, value), result in zip(some, answers, strict=True):
-                found, own = {row["id"] for row in result.data}, rows_of(shown, value)
-                others = {key for key, other in shown.items() if other is not None} - own
+                found, own = {row["id"] for row in result.data}, rows_of(cells, value)
+                others = {key for key, other in cells.items() if other is not None} - own
                 if found != (others if op in ("!=", "NOT IN") else own):
                     yield f"{op} {value!r}: {sorted(found)}, of {sorted(own)}"
 
@@ -124,12 +124,12 @@ def _typed(value: Any) -> tuple[type, Any]:
     return type(value), value
 
 
-def rows_of(shown: Mapping[int, Any], value: Any) -> set[int]:
+def rows_of(cells: Mapping[int, Any], value: Any) -> set[int]:
     """Return the rows that show a value."""
-    return {key for key, other in shown.items() if _typed(other) == _typed(value)}
+    return {key for key, other in cells.items() if _typed(other) == _typed(value)}
 
 
-ShownWorld = Mapping[str, ShownTable]
+DisplayedWorld = Mapping[str, DisplayedTable]
 """One table for each of `TYPES`."""
 
 
@@ -159,57 +159,57 @@ def _in_sqlite(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 
-def _shown(core: AnalyticsCore, number: int) -> ShownTable:
+def _displayed(core: AnalyticsCore, number: int) -> DisplayedTable:
     dataset = core.datasets.create({"database": 1, "table_name": f"t{number}"}).id
     question = {"columns": ["id", "c"], "metrics": None}
     answer = core.charts.data({"datasource": {"id": dataset, "type": "table"}, "queries": [question]})
     (result,) = answer.raise_for_error().results
     by_id = {row["id"]: row["c"] for row in result.data}
-    return ShownTable(core=core, dataset=dataset, as_json=by_id, as_python=dict(result.rows()))
+    return DisplayedTable(core=core, dataset=dataset, as_json=by_id, as_python=dict(result.rows()))
 
 
-def _world(request: pytest.FixtureRequest, folder: Path, *, most: int) -> Iterator[ShownWorld]:
+def _world(request: pytest.FixtureRequest, folder: Path, *, most: int) -> Iterator[DisplayedWorld]:
     url = url_of(request, folder)
     engine = sa.create_engine(url, poolclass=sa.NullPool)
     _fill(engine, most)
     engine.dispose()
     with analytics_core.connect(url) as core:
-        yield {kind: _shown(core, number) for number, kind in enumerate(TYPES)}
+        yield {kind: _displayed(core, number) for number, kind in enumerate(TYPES)}
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ShownWorld]:
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DisplayedWorld]:
     yield from _world(request, tmp_path_factory.mktemp("shown"), most=1000)
 
 
 @pytest.fixture(params=ENGINES[:2])
-def small(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ShownWorld]:
+def small(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DisplayedWorld]:
     yield from _world(request, tmp_path, most=7)
 
 
-def test_the_first_of_the_shown_values_find_their_rows(small: ShownWorld) -> None:
+def test_the_first_of_the_shown_values_find_their_rows(small: DisplayedWorld) -> None:
     found = {kind: list(table.wrong(table.as_json, ["IN"])) for kind, table in small.items()}
     assert {kind: wrong for kind, wrong in found.items() if wrong} == {}
 
 
 @pytest.mark.slow
-def test_each_comparison_finds_the_rows_of_a_value_or_all_others(world: ShownWorld) -> None:
+def test_each_comparison_finds_the_rows_of_a_value_or_all_others(world: DisplayedWorld) -> None:
     found = {}
     for kind, table in world.items():
         found[kind] = list(table.wrong(table.as_json, ["==", "!=", "IN", "NOT IN"]))
-        if kind != "blob" and not table.is_shown_alike:  # whose bytes JSON cannot say
+        if kind != "blob" and not table.is_displayed_alike:  # whose bytes JSON cannot say
             found[kind] += table.wrong(table.as_python, ["==", "!=", "IN", "NOT IN"])
     assert {kind: wrong for kind, wrong in found.items() if wrong} == {}
 
 
 @pytest.mark.slow
-def test_each_text_is_shown_as_it_was_inserted(world: ShownWorld) -> None:
+def test_each_text_is_shown_as_it_was_inserted(world: DisplayedWorld) -> None:
     for kind in ("text", "varchar(400)"):
         assert list(world[kind].as_json.values()) == _rows(TEXTS)
 
 
 @pytest.mark.slow
-def test_each_option_of_a_filter_and_each_pick_finds_its_rows(world: ShownWorld) -> None:
+def test_each_option_of_a_filter_and_each_pick_finds_its_rows(world: DisplayedWorld) -> None:
     wrong = []
     for kind, table in world.items():
         number, ids, values = dashboard_of(table)
@@ -223,7 +223,7 @@ def test_each_option_of_a_filter_and_each_pick_finds_its_rows(world: ShownWorld)
     assert wrong == []
 
 
-def dashboard_of(table: ShownTable) -> tuple[int, int, int]:
+def dashboard_of(table: DisplayedTable) -> tuple[int, int, int]:
     """Return the ids of a dashboard and of its two charts: one of the rows, one of the values."""
     core, forms = table.core, ({"query_mode": "raw", "all_columns": ["id"]}, {"groupby": ["c"], "metrics": ["count"]})
     charts = [

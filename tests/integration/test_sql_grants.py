@@ -174,8 +174,8 @@ def test_a_dataset_whose_table_is_gone_names_no_other_table(tmp_path: Path) -> N
         reader = shop.reader(("dataset", 1))
         shop.run("ALTER TABLE orders RENAME TO orders_2024; CREATE TABLE order_fees (id INTEGER)")
         sql = "SELECT id FROM orders"
-        asked = (lambda: reader.sql(sql, database=1), lambda: reader.sql.lineage(sql, database=1))
-        for ask in asked:
+        calls = (lambda: reader.sql(sql, database=1), lambda: reader.sql.lineage(sql, database=1))
+        for ask in calls:
             with pytest.raises(DatabaseError) as caught:
                 ask()
             assert not {"orders_2024", "order_fees"} & set(re.findall(r"\w+", str(caught.value.to_payload())))

@@ -56,10 +56,10 @@ def test_statements_give_the_rows_that_the_driver_gives(world: Mirrored) -> None
 
 
 def test_what_runs_has_no_problem(world: Mirrored) -> None:
-    check, asked = world.admin.sql.check, dict.fromkeys(statements(world.engine))
+    check, queries = world.admin.sql.check, dict.fromkeys(statements(world.engine))
     if world.engine not in LIGHT:  # each check reads the catalog of a server: the others are tried without one
-        asked = dict.fromkeys(sql for sql in asked if not any(sql in statements(engine) for engine in LIGHT))
-    found = {sql: check(sql.replace("{schema}", world.schema)) for sql in asked}
+        queries = dict.fromkeys(sql for sql in queries if not any(sql in statements(engine) for engine in LIGHT))
+    found = {sql: check(sql.replace("{schema}", world.schema)) for sql in queries}
     assert {sql: problems for sql, problems in found.items() if problems} == {}
 
 

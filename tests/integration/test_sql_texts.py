@@ -101,10 +101,10 @@ def test_the_database_is_named_or_the_only_one(shop: SmallCore) -> None:
     for wrong in (True, 7, 1.0, "sales"):
         with pytest.raises(DatabaseNotFoundError, match=r"there are: shop|database 7$"):
             shop.core.sql("SELECT 1", database=wrong)  # type: ignore[arg-type]  # the point
-    nobody = shop.reader(username="nobody")
+    stranger = shop.reader(username="nobody")
     for database, said in ((None, "no database that you may read"), (1, "no access to database 1"), ("shop", "none")):
         with pytest.raises(AnalyticsError, match=said):
-            nobody.sql("SELECT 1", database=database)
+            stranger.sql("SELECT 1", database=database)
 
 
 def test_a_schema_stands_before_tables_that_name_none(shop: SmallCore) -> None:
@@ -135,8 +135,8 @@ def test_an_explanation_tells_what_runs_and_which_rules_bind(tmp_path: Path) -> 
     first, second, _, last = str(found).split("\n")
     assert (first, last) == (f"from orders  {condition}    <- row rule: 1 'french'", found.sql)
     assert second == "reads: orders; at most 1,234 rows"
-    shown = found._repr_mimebundle_()["text/plain"]
-    assert all(text in shown for text in (condition, "row rule: 1 'french'", "1,234", found.sql)), shown
+    summary = found._repr_mimebundle_()["text/plain"]
+    assert all(text in summary for text in (condition, "row rule: 1 'french'", "1,234", found.sql)), summary
 
 
 PROBLEMS: dict[str, list[tuple[Any, ...]]] = {

@@ -73,8 +73,8 @@ def where(ask: Any, op: str, value: Any) -> set[int]:
 
 
 def test_what_is_shown_is_the_moment_in_utc(requested: Any) -> None:
-    shown = {row["id"]: row["ts"] for row in requested({"columns": ["id", "ts"]})}
-    assert shown == {place: milliseconds(moment) for place, moment in enumerate(MOMENTS)}
+    moments = {row["id"]: row["ts"] for row in requested({"columns": ["id", "ts"]})}
+    assert moments == {place: milliseconds(moment) for place, moment in enumerate(MOMENTS)}
 
 
 @pytest.mark.slow
@@ -89,9 +89,9 @@ def test_equality_and_lists_find_every_text_of_a_moment(requested: Any) -> None:
 def test_a_number_finds_every_text_of_its_millisecond(requested: Any, request: pytest.FixtureRequest) -> None:
     if request.node.callspec.params["requested"] == "DATE":  # columns of days are compared exactly
         return
-    for shown in {*map(milliseconds, MOMENTS)}:
-        near = {place for place, other in enumerate(MOMENTS) if milliseconds(other) == shown}
-        assert where(requested, "==", shown) == near
+    for number in {*map(milliseconds, MOMENTS)}:
+        near = {place for place, other in enumerate(MOMENTS) if milliseconds(other) == number}
+        assert where(requested, "==", number) == near
 
 
 @pytest.mark.slow
@@ -153,12 +153,12 @@ def test_pages_of_rows_without_a_key_are_in_the_order_of_the_moments(tmp_path: P
     with analytics_core.connect(f"sqlite:///{tmp_path / 'keyless.db'}") as core:
         made = core.datasets.create({"database": 1, "table_name": "t"})
         core.datasets.set_column(made.id, {"column_name": "ts", "is_dttm": True})
-        shown = []
+        moments = []
         for offset in range(len(texts)):
             query = {"columns": ["ts"], "row_limit": 1, "row_offset": offset}
             payload = {"datasource": {"id": made.id, "type": "table"}, "queries": [query]}
-            shown += [row["ts"] for row in core.charts.data(payload).raise_for_error().results[0].data]
-    assert shown == sorted(milliseconds(meant(text)) for text in texts)
+            moments += [row["ts"] for row in core.charts.data(payload).raise_for_error().results[0].data]
+    assert moments == sorted(milliseconds(meant(text)) for text in texts)
 
 
 @pytest.mark.parametrize("odd", ["2024-01-31 10:30:15+0200", "2024-01-31 10:30+02:00", "20240131T103015", "soon"])
@@ -259,7 +259,7 @@ def test_extremes_of_texts_whose_format_has_a_zone_are_those_of_the_moments(tmp_
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize(
-    ("texts", "is_told"),
+    ("texts", "is_reported"),
     [
         (("2024-01-01 00:00:00", "2024-01-01 12:00:00", "2024-01-02 00:00:00"), False),
         (("2024-01-01 00:00:00+02:00", "2023-12-31 23:30:00Z", "2024-01-01 00:00:00Z"), True),
@@ -267,7 +267,7 @@ def test_extremes_of_texts_whose_format_has_a_zone_are_those_of_the_moments(tmp_
     ],
 )
 def test_rows_in_the_order_of_texts_that_is_not_that_of_their_moments_say_so(
-    tmp_path: Path, texts: tuple[str, ...], is_told: bool, descending: bool
+    tmp_path: Path, texts: tuple[str, ...], is_reported: bool, descending: bool
 ) -> None:
     with closing(sqlite3.connect(tmp_path / "t.db")) as raw, raw:
         raw.execute("CREATE TABLE t (ts TIMESTAMP)")
@@ -278,4 +278,4 @@ def test_rows_in_the_order_of_texts_that_is_not_that_of_their_moments_say_so(
         payload = {"datasource": {"id": made.id, "type": "table"}, "queries": [query]}
         for _ in range(2):  # the second is cached
             notes = core.charts.data(payload).raise_for_error().results[0].notes
-            assert any("which is not that of its moments" in note for note in notes) is is_told
+            assert any("which is not that of its moments" in note for note in notes) is is_reported

@@ -119,9 +119,9 @@ def answer(engine: sa.Engine) -> object:
 
 def listeners() -> set[tuple[str, int]]:
     """Return the addresses at which this process listens."""
-    held = {os.readlink(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd") if _exists(number)}
+    sockets = {os.readlink(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd") if _exists(number)}
     rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
-    mine = [row[1].split(":") for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in held]
+    mine = [row[1].split(":") for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets]
     return {(socket.inet_ntoa(bytes.fromhex(host)[::-1]), int(port, 16)) for host, port in mine}
 
 
@@ -239,7 +239,7 @@ def test_nothing_is_left_when_the_core_is_closed(
 
 def test_connections_churn_through_a_tunnel_that_is_cut(tmp_path: Path, sshd: OpensshServer, postgres_url: str) -> None:
     found = churn(tmp_path, sshd, postgres_url, seconds=10.0)
-    assert (found.wrong, found.left_over) == ([], [])
+    assert (found.wrong, found.residue) == ([], [])
     assert found.cuts >= 1
     assert found.answered > 0
 

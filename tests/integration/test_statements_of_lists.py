@@ -171,8 +171,8 @@ def test_the_names_of_datasets_cost_no_more(reader, op):
         reader, "charts", filters=[{"col": "datasource_name", "op": op, "val": value}], order_by=order
     )
     assert len(statements) <= MOST, statements
-    shown = [item.datasource_name_text for item in page.result]
-    assert shown == sorted(shown, reverse=True) != []
+    labels = [item.datasource_name_text for item in page.result]
+    assert labels == sorted(labels, reverse=True) != []
     ordered, statements = cost(reader, "charts", order_by=order, page_size=1000)
     assert len(statements) <= MOST, statements
     assert [item.id for item in page.result] == [item.id for item in ordered.result if item.id in {i.id for i in page}]

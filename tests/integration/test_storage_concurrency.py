@@ -58,7 +58,7 @@ def grow(store, dataset_id, *, by, chance):
                 pass
 
 
-def check_whole(store, dataset_id, *, times):
+def check_entire(store, dataset_id, *, times):
     for _ in range(times):
         with store.unit_of_work() as unit:
             dataset = unit.datasets.get(dataset_id)
@@ -71,7 +71,7 @@ def test_eight_writers_and_two_readers_of_three_datasets(store, dataset_ids):
         running = [
             pool.submit(grow, store, dataset_ids[number % 3], by=5, chance=random.Random(number)) for number in range(8)
         ]
-        running += [pool.submit(check_whole, store, dataset_ids[number], times=30) for number in range(2)]
+        running += [pool.submit(check_entire, store, dataset_ids[number], times=30) for number in range(2)]
         for done in running:
             done.result()
     with store.unit_of_work() as unit:
@@ -103,13 +103,13 @@ def test_a_unit_that_a_deadlock_undid_is_not_committed_in_part(server, reused_st
             one, two = (unit.charts.append(a_chart(name), actor_id=None) for name in ("one", "two"))
         meet = threading.Barrier(2)
         with ThreadPoolExecutor(2) as pool:
-            told = {
+            futures = {
                 name: pool.submit(write_both, store, *charts, meet=meet, name=name)
                 for name, charts in (("a", (one, two)), ("b", (two, one)))
             }
-            ended_well = {name for name, done in told.items() if done.result()}
+            ended_well = {name for name, done in futures.items() if done.result()}
         with store.unit_of_work() as unit:
-            added = {name for name in told if unit.charts.find(slice_name=name)}
+            added = {name for name in futures if unit.charts.find(slice_name=name)}
             written = {unit.charts.get(chart_id).params for chart_id in (one, two)}
     assert ended_well
     assert added == ended_well
@@ -146,8 +146,8 @@ def test_a_secret_that_is_replaced_while_all_are_sealed_anew_is_left_alone(kind,
         box.before = replace_one
         assert store.reseal_secrets() == 2
         with store.unit_of_work() as unit:
-            kept = [unit.databases.get(one.id).uri for one in stored]
-    assert kept == [stored[0].uri, Secret("new"), stored[2].uri]
+            uris = [unit.databases.get(one.id).uri for one in stored]
+    assert uris == [stored[0].uri, Secret("new"), stored[2].uri]
 
 
 def test_a_wide_dataset_is_stored_by_few_statements(store, dataset_ids):

@@ -46,8 +46,8 @@ def executed(core: AnalyticsCore, sql: str = SQL, **fields: Any) -> int:
 
 
 def context(kind: str, key: int, **query: Any) -> dict[str, Any]:
-    asked = {"columns": ["country"], "metrics": [TOTAL], **query}
-    return {"datasource": {"id": key, "type": kind}, "queries": [asked]}
+    full_query = {"columns": ["country"], "metrics": [TOTAL], **query}
+    return {"datasource": {"id": key, "type": kind}, "queries": [full_query]}
 
 
 def rows(core: AnalyticsCore, kind: str, key: int, **query: Any) -> list[Any]:
@@ -70,8 +70,8 @@ def test_a_stored_statement_answers_like_a_virtual_dataset_of_its_sql(shop: Smal
     for question in questions:
         assert rows(shop.core, kind, key, **question) == rows(shop.core, "table", virtual, **question)
     for result_type in ("samples", "drill_detail", "columns", "timegrains", "query", "results"):
-        asked = [{**context(of, one), "result_type": result_type} for of, one in ((kind, key), ("table", virtual))]
-        own, other = (shop.core.charts.data(one).raise_for_error().results[0] for one in asked)
+        contexts = [{**context(of, one), "result_type": result_type} for of, one in ((kind, key), ("table", virtual))]
+        own, other = (shop.core.charts.data(one).raise_for_error().results[0] for one in contexts)
         assert (own.colnames, own.rowcount) == (other.colnames, other.rowcount)
 
 
@@ -147,11 +147,11 @@ def test_who_may_not_run_the_statement_gets_nothing(shop: SmallCore) -> None:
     colleague, stranger = shop.reader(("database", 1)), shop.reader(("dataset", 1), username="stranger")
     key, own = saved(shop.core), executed(shop.core)
     assert len(rows(colleague, "saved_query", key)) == 2
-    with pytest.raises(QueryAccessError) as asked:
+    with pytest.raises(QueryAccessError) as rejection:
         rows(colleague, "query", own)
     with pytest.raises(QueryAccessError) as got:
         colleague.queries.get(own)
-    assert asked.value.message == got.value.message
+    assert rejection.value.message == got.value.message
     assert len(rows(shop.core, "query", executed(colleague))) == 2  # administrators see what all ran
     for person in (colleague, stranger):
         with pytest.raises(QueryAccessError):
@@ -210,9 +210,9 @@ def test_a_statement_becomes_a_virtual_dataset_with_its_columns(shop: SmallCore)
 def test_stored_statements_bring_their_sql_schema_and_parameters(tmp_path: Path) -> None:
     with small_core(tmp_path, enable_templates=True) as shop:
         one = saved(shop.core, SQL + " WHERE id = {{ one }}", template_params='{"one": 2}', schema="main")
-        kept = shop.core.sql.save_as_dataset("kept", saved_query=one)
-        assert (kept.schema_name, kept.template_params) == ("main", '{"one": 2}')
-        assert rows(shop.core, "table", kept.id) == [(None, 20.0)]
+        dataset = shop.core.sql.save_as_dataset("kept", saved_query=one)
+        assert (dataset.schema_name, dataset.template_params) == ("main", '{"one": 2}')
+        assert rows(shop.core, "table", dataset.id) == [(None, 20.0)]
         ran = shop.core.sql.save_as_dataset("ran", query=executed(shop.core))
         assert (ran.sql, rows(shop.core, "table", ran.id)) == (SQL, [("France", 10.0), (None, 20.0)])
         template = SQL + " WHERE id = {{ one }}"

@@ -75,30 +75,30 @@ def lenient(core: AnalyticsCore, payload: Any) -> tuple[str, ...]:
     return result.notes
 
 
-@for_each(("query", "context", "told"), UNREAD, ids=[told for _, _, told in UNREAD])
+@for_each(("query", "context", "message"), UNREAD, ids=[message for _, _, message in UNREAD])
 def test_a_key_that_nobody_reads_is_refused_with_its_place(
-    shop: SmallCore, query: dict[str, Any], context: dict[str, Any], told: str
+    shop: SmallCore, query: dict[str, Any], context: dict[str, Any], message: str
 ) -> None:
     payload = asking(query, **context)
     for ask in (shop.core.charts.data, shop.core.charts.explain, shop.core.charts.submit):
         with pytest.raises(PayloadSchemaError) as rejected:
             ask(payload, strict=True)
-        assert told in str(rejected.value)
+        assert message in str(rejected.value)
     with pytest.raises(PayloadSchemaError):
         shop.core.charts.data(json.dumps(payload), strict=True)
-    name = told.partition(":")[0].rpartition(".")[2]
-    if "datasource" not in told:
+    name = message.partition(":")[0].rpartition(".")[2]
+    if "datasource" not in message:
         assert any(note.startswith("kept but not read: ") and name in note for note in lenient(shop.core, payload))
 
 
-@for_each(("query", "kind", "told"), UNUSED, ids=[told for _, _, told in UNUSED])
+@for_each(("query", "kind", "message"), UNUSED, ids=[message for _, _, message in UNUSED])
 def test_a_part_without_effect_is_refused_where_it_was_told(
-    shop: SmallCore, query: dict[str, Any], kind: type[QueryError], told: str
+    shop: SmallCore, query: dict[str, Any], kind: type[QueryError], message: str
 ) -> None:
     payload = asking(query)
     (result,) = shop.core.charts.data(payload, strict=True).results
     assert result.rowcount == 0
-    with pytest.raises(kind, match=told):
+    with pytest.raises(kind, match=message):
         result.pandas()
     (explained,) = shop.core.charts.explain(payload, strict=True).queries
     assert isinstance(explained.failure, kind)
@@ -108,7 +108,7 @@ def test_a_part_without_effect_is_refused_where_it_was_told(
     if "post_processing" not in query:  # which needs all rows
         with shop.core.charts.batches(payload) as batches:
             assert sum(batch.num_rows for batch in batches) == shop.core.charts.data(payload).results[0].rowcount
-        with pytest.raises(kind, match=told):
+        with pytest.raises(kind, match=message):
             shop.core.charts.batches(payload, strict=True)
 
 

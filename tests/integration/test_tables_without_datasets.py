@@ -90,22 +90,22 @@ def engine_of(shop: SmallCore) -> str:
 
 
 def test_a_table_is_described_as_its_database_knows_it(shop: SmallCore) -> None:
-    told, url = shop.core.databases.table(2, "orders"), _url(shop)
-    assert [column.column_name for column in told.columns] == ["id", "person", "region", "amount"]
-    assert [column.nullable for column in told.columns] == [False, False, True, True]
-    assert told.primary_key == ("id",)
-    (key,) = told.foreign_keys
+    table, url = shop.core.databases.table(2, "orders"), _url(shop)
+    assert [column.column_name for column in table.columns] == ["id", "person", "region", "amount"]
+    assert [column.nullable for column in table.columns] == [False, False, True, True]
+    assert table.primary_key == ("id",)
+    (key,) = table.foreign_keys
     assert (key.columns, key.table_name, key.referred_columns) == (("person",), "people", ("id",))
-    indexes = {index.name: index for index in told.indexes}
+    indexes = {index.name: index for index in table.indexes}
     assert indexes["by_region"].columns == ("region", "amount")
     assert not indexes["by_region"].is_unique
-    (default,) = [column.default for column in told.columns if column.default]
+    (default,) = [column.default for column in table.columns if column.default]
     assert "north" in default
     keeps_comments = not url.startswith("sqlite")
-    assert [c.comment for c in told.columns if c.comment] == (["Where to"] if keeps_comments else [])
+    assert [c.comment for c in table.columns if c.comment] == (["Where to"] if keeps_comments else [])
     assert shop.core.databases.table(2, "people").comment == ("Who buys" if keeps_comments else None)
-    json = told.to_payload()
-    assert json["select_star"] == told.select_star
+    json = table.to_payload()
+    assert json["select_star"] == table.select_star
 
 
 def _url(shop: SmallCore) -> str:
@@ -116,10 +116,10 @@ def _url(shop: SmallCore) -> str:
 def test_views_are_told_from_tables(shop: SmallCore) -> None:
     databases = shop.core.databases
     kinds = {table.value: table.type for table in databases.tables(2)}
-    kept = ["kept"] if engine_of(shop) == "postgresql" else []
-    assert {name for name, kind in kinds.items() if kind == "view"} == {"rich", *kept}
-    assert [view.value for view in databases.views(2)] == sorted(["rich", *kept])
-    assert [view.value for view in databases.materialized_views(2)] == kept
+    materialized = ["kept"] if engine_of(shop) == "postgresql" else []
+    assert {name for name, kind in kinds.items() if kind == "view"} == {"rich", *materialized}
+    assert [view.value for view in databases.views(2)] == sorted(["rich", *materialized])
+    assert [view.value for view in databases.materialized_views(2)] == materialized
     assert databases.table(2, "rich").primary_key == ()
 
 
@@ -169,8 +169,8 @@ def reader(shop: SmallCore, *grants: Any) -> AnalyticsCore:
 def test_row_rules_of_datasets_over_a_table_bind_on_its_samples(shop: SmallCore) -> None:
     core = shop.core
     dataset = core.datasets.create({"database": 2, "table_name": "orders"})
-    somebody = reader(shop, ("database", 2))
-    assert len(somebody.databases.samples(2, "orders").data) == 3
+    user = reader(shop, ("database", 2))
+    assert len(user.databases.samples(2, "orders").data) == 3
     role = core.roles.list().result[-1]
     core.row_level_security.create(
         {
@@ -181,13 +181,13 @@ def test_row_rules_of_datasets_over_a_table_bind_on_its_samples(shop: SmallCore)
             "clause": "region = 'north'",
         }
     )
-    assert [row["id"] for row in somebody.databases.samples(2, "orders").data] == [1]
+    assert [row["id"] for row in user.databases.samples(2, "orders").data] == [1]
     assert len(core.databases.samples(2, "orders").data) == 3
 
 
 def test_who_may_not_read_the_schema_learns_nothing(shop: SmallCore) -> None:
     dataset = shop.core.datasets.create({"database": 2, "table_name": "orders"})
-    for somebody in (reader(shop), shop.reader(("dataset", dataset.id), username="of one dataset")):
+    for user in (reader(shop), shop.reader(("dataset", dataset.id), username="of one dataset")):
         for ask in (
             lambda who: who.databases.table(2, "people"),
             lambda who: who.databases.samples(2, "people"),
@@ -198,7 +198,7 @@ def test_who_may_not_read_the_schema_learns_nothing(shop: SmallCore) -> None:
             lambda who: who.databases.engines(),
         ):
             with pytest.raises(errors.AccessError):
-                ask(somebody)
+                ask(user)
 
 
 def test_a_database_without_previews_shows_no_rows(shop: SmallCore) -> None:
@@ -210,9 +210,9 @@ def test_a_database_without_previews_shows_no_rows(shop: SmallCore) -> None:
 
 def test_what_is_not_there_is_told_with_what_is(shop: SmallCore) -> None:
     for ask in (shop.core.databases.table, shop.core.databases.samples, shop.core.databases.select_star):
-        with pytest.raises(errors.DatabaseError, match="orders") as told:
+        with pytest.raises(errors.DatabaseError, match="orders") as rejection:
             ask(2, "order")
-        assert told.value.error_type is errors.ErrorType.TABLE_DOES_NOT_EXIST_ERROR
+        assert rejection.value.error_type is errors.ErrorType.TABLE_DOES_NOT_EXIST_ERROR
 
 
 @for_each("rows", [0, -1, 1_001, 2.5, True, None, "7"])
@@ -228,27 +228,27 @@ def test_tables_that_nobody_may_read_are_refused(shop: SmallCore) -> None:
         pytest.skip("its catalog tells nothing but the tables")
     secret = {"duckdb": "duckdb_settings", "postgresql": "pg_authid", "mysql": "user"}
     schema = {"postgresql": "pg_catalog", "mysql": "mysql"}.get(engine_of(shop))
-    with pytest.raises(errors.AnalyticsError) as told:
+    with pytest.raises(errors.AnalyticsError) as rejection:
         shop.core.databases.samples(2, secret[engine_of(shop)], schema)
-    assert told.value.status < 500
+    assert rejection.value.status < 500
 
 
 def test_catalogs_are_those_that_a_statement_may_name(shop: SmallCore) -> None:
     engine = engine_of(shop)
-    told = shop.core.databases.catalogs(2)
-    assert len(told) == {"sqlite": 0, "mysql": 0, "duckdb": 1, "postgresql": 1}[engine]
+    catalogs = shop.core.databases.catalogs(2)
+    assert len(catalogs) == {"sqlite": 0, "mysql": 0, "duckdb": 1, "postgresql": 1}[engine]
 
 
 def test_engines_tell_what_is_installed_and_what_brings_the_others(tmp_path: Path) -> None:
     with small_core(tmp_path) as shop:
-        told = {engine.engine: engine for engine in shop.core.databases.engines()}
-        assert {name for name, engine in told.items() if engine.is_installed} >= {"sqlite", "duckdb", "postgresql"}
-        assert all((engine.install is None) == engine.is_installed for engine in told.values())
-        missing = next(engine for engine in told.values() if not engine.is_installed)
+        engines = {engine.engine: engine for engine in shop.core.databases.engines()}
+        assert {name for name, engine in engines.items() if engine.is_installed} >= {"sqlite", "duckdb", "postgresql"}
+        assert all((engine.install is None) == engine.is_installed for engine in engines.values())
+        missing = next(engine for engine in engines.values() if not engine.is_installed)
         assert missing.install is not None
         assert missing.install.startswith('pip install "analytics-core[')
-        assert told["postgresql"].engine_information == shop_information(shop, "postgresql://h/d")
-        assert told["sqlite"].engine_information == shop.core.databases.get(1).engine_information
+        assert engines["postgresql"].engine_information == shop_information(shop, "postgresql://h/d")
+        assert engines["sqlite"].engine_information == shop.core.databases.get(1).engine_information
 
 
 def shop_information(shop: SmallCore, url: str) -> Any:

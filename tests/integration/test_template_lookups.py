@@ -48,8 +48,8 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with hosted_core(url, settings={"metadata_freshness_s": 0}) as host:
         admin = host.as_user("admin")
         stored = admin.datasets.get(1)
-        kept = ("id", "column_name", "type", "is_dttm", "expression")
-        columns = [{name: getattr(column, name) for name in kept} for column in stored.columns or ()]
+        fields = ("id", "column_name", "type", "is_dttm", "expression")
+        columns = [{name: getattr(column, name) for name in fields} for column in stored.columns or ()]
         metrics = [
             {"metric_name": "count", "expression": "COUNT(*)"},
             {"metric_name": "units", "expression": "SUM(quantity) -- of all"},
@@ -392,8 +392,8 @@ def test_a_guest_learns_of_no_partition_whose_rows_are_hidden(world: World) -> N
         return
     table, newest = shared_partitions(world)
     query = {"columns": ["day", "tenant"], "metrics": []}
-    shown = [world.admin.charts.create(chart(name, n, query)).id for name, n in (("t", table), ("n", newest))]
-    board = world.admin.dashboards.create(dashboard("shares", shown[1]))
+    chart_ids = [world.admin.charts.create(chart(name, n, query)).id for name, n in (("t", table), ("n", newest))]
+    board = world.admin.dashboards.create(dashboard("shares", chart_ids[1]))
     uuid = world.admin.embedded.create(board.id, {"allowed_domains": []}).uuid
 
     def guest(*rules: dict[str, Any], all_rows: Any = False) -> AnalyticsCore:
@@ -401,12 +401,12 @@ def test_a_guest_learns_of_no_partition_whose_rows_are_hidden(world: World) -> N
         return world.host.as_guest(world.admin.embedded.guest_token(request, all_rows=all_rows))
 
     def newest_for(guest: AnalyticsCore) -> Any:
-        return guest.charts.data(shown[1]).raise_for_error().results[0].data
+        return guest.charts.data(chart_ids[1]).raise_for_error().results[0].data
 
     own, foreign = {"day": 12, "tenant": "acme"}, {"day": 22, "tenant": "globex"}
     acme = {"clause": "tenant = 'acme'"}
     before = guest({**acme, "dataset": newest})
-    world.admin.charts.update(shown[0], {"dashboards": [board.id]})
+    world.admin.charts.update(chart_ids[0], {"dashboards": [board.id]})
     with pytest.raises(errors.DatasetAccessError, match="no row rule for table"):
         newest_for(before)
     assert newest_for(guest(acme)) == [own]

@@ -125,14 +125,14 @@ def test_a_leak_in_a_metric_alone_is_found_however_the_tenants_are_told_apart(
             assert_isolated(host, shared, tenants=tenants)
 
 
-SHOWN = [
+DISPLAYED = [
     {"viz_type": "table"},
     {"viz_type": "pivot_table_v2", "groupbyColumns": ["country"], "groupbyRows": ["channel"], "metrics": ["amount"]},
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form_data", SHOWN)
+@pytest.mark.parametrize("form_data", DISPLAYED)
 def test_a_leak_in_what_charts_make_of_their_rows_is_found(
     host: AnalyticsCore, places: Places, form_data: dict[str, Any]
 ) -> None:

@@ -77,9 +77,9 @@ def test_ranges_of_unequal_length_are_aligned_at_the_start(core: Any, compared: 
 @for_each("grain", ["P1W", "P1M", "P3M"])
 def test_coarse_buckets_of_two_years_meet_in_order(core: Any, grain: str) -> None:
     query = by_axis(grain, time_range="2024-01-01 : 2024-12-30", time_offsets=["2023-01-02 : 2024-01-01"])
-    whole = {row[0]: row[1] for row in rows(core, by_axis(grain, time_range="2023-01-02 : 2024-01-01"))}
+    amounts = {row[0]: row[1] for row in rows(core, by_axis(grain, time_range="2023-01-02 : 2024-01-01"))}
     answer = sorted(rows(core, query))
-    assert [row[2] for row in answer] == [whole[label] for label in sorted(whole)][: len(answer)]
+    assert [row[2] for row in answer] == [amounts[label] for label in sorted(amounts)][: len(answer)]
 
 
 # ------------------------------------------------------------------------------------------------- grain and dashboard
@@ -121,9 +121,9 @@ def test_a_range_alone_bounds_the_axis_and_says_so(core: Any) -> None:
     result = ask(core, by_axis())
     assert dict(result.frame.rows()) == counted(month)
     assert (result.from_dttm, result.to_dttm, result.notes) == (ms(SINCE), ms(UNTIL), ())
-    told = core.charts.explain(context(by_axis())).queries[0]
-    assert "from 2024-02-10 00:00:00 (included) to 2024-05-20 00:00:00" in told.time_range
-    assert [clause.origin for clause in told.clauses if clause.part == "where"] == [
+    explained = core.charts.explain(context(by_axis())).queries[0]
+    assert "from 2024-02-10 00:00:00 (included) to 2024-05-20 00:00:00" in explained.time_range
+    assert [clause.origin for clause in explained.clauses if clause.part == "where"] == [
         f"payload: time_range {RANGE}, on the x-axis"
     ]
 
@@ -147,9 +147,9 @@ def test_a_range_that_bounds_nothing_is_told_and_not_claimed(core: Any) -> None:
     assert rows(core, query) == [(len(ORDERS),)]
     assert (result.from_dttm, result.to_dttm) == (None, None)
     assert result.notes[0].startswith(f"time_range '{RANGE}' filters nothing: ")
-    told = core.charts.explain(context(query)).queries[0]
-    assert told.time_range == "No filter: from the beginning (included) to the end (excluded), UTC"
-    assert told.notes == result.notes
+    explained = core.charts.explain(context(query)).queries[0]
+    assert explained.time_range == "No filter: from the beginning (included) to the end (excluded), UTC"
+    assert explained.notes == result.notes
 
 
 def test_details_of_a_chart_keep_the_range_of_its_axis(core: Any) -> None:

@@ -272,9 +272,9 @@ def test_a_limit_of_rows_does_not_cut_the_compared_side(core: Any) -> None:
 def test_a_compared_side_that_is_cut_is_told(core: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     with orders_core(shop_url(tmp_path_factory.mktemp("cut")), default_row_limit=5) as small:
         result = ask(small, series("P1M", "1 year ago", row_limit=50))
-    told = [entry.to_payload() for entry in result.limits]
-    assert told[0]["cut"] is False
-    assert told[1] == {
+    limits = [entry.to_payload() for entry in result.limits]
+    assert limits[0]["cut"] is False
+    assert limits[1] == {
         "limit": "row_limit of '1 year ago'",
         "rows": 5,
         "set_by": "setting: default_row_limit",

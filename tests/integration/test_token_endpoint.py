@@ -55,14 +55,14 @@ def ask(uri: str, *, timeout_s: float = 5.0, resolve: Any = system_lookup, **set
 
 def rejected(uri: str, **options: Any) -> errors.TokenEndpointError:
     """Return why a request failed; nothing that was sent or came back is in it."""
-    with pytest.raises(errors.TokenEndpointError) as told:
+    with pytest.raises(errors.TokenEndpointError) as rejection:
         ask(uri, **options)
     texts = [
         repr(one) + str(getattr(one, "__dict__", ""))
-        for one in (told.value, told.value.__cause__, told.value.__context__)
+        for one in (rejection.value, rejection.value.__cause__, rejection.value.__context__)
     ]
     assert not any(secret in text for text in texts for secret in ("hunter2", "r3fresh", CLIENT_SECRET))
-    return told.value
+    return rejection.value
 
 
 def test_a_refusal_of_the_provider_is_an_answer(plain: Provider) -> None:
@@ -121,9 +121,9 @@ def test_no_answer_takes_longer_than_its_time(plain: Provider, misbehaviour: str
 def test_an_answer_that_is_none_is_a_typed_error(plain: Provider, misbehaviour: str, match: str, passes: bool) -> None:
     plain.misbehaviour = misbehaviour
     before = plain.requests.total()
-    told = rejected(f"{plain.url}/token", timeout_s=20)
-    assert match in told.message
-    assert told.retryable is passes
+    error = rejected(f"{plain.url}/token", timeout_s=20)
+    assert match in error.message
+    assert error.retryable is passes
     assert plain.requests.total() == before + 1
 
 

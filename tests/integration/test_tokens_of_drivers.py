@@ -133,10 +133,10 @@ def test_each_user_is_asked_for_by_their_own_token_and_no_answer_is_shared(world
 
 def test_who_has_not_signed_in_is_sent_to_the_provider(world: Guarded) -> None:
     ben = stranger(world, "ben")
-    with pytest.raises(errors.OAuth2RedirectError) as told:
+    with pytest.raises(errors.OAuth2RedirectError) as rejection:
         ben.charts.data(world.question).raise_for_error()
-    assert told.value.extra["url"].startswith(f"{world.guard.url}/authorize?")
-    assert told.value.error_type is ErrorType.OAUTH2_REDIRECT
+    assert rejection.value.extra["url"].startswith(f"{world.guard.url}/authorize?")
+    assert rejection.value.error_type is ErrorType.OAUTH2_REDIRECT
     with pytest.raises(errors.OAuth2RedirectError):
         ben.databases.schemas(world.database_id)
 
@@ -144,13 +144,13 @@ def test_who_has_not_signed_in_is_sent_to_the_provider(world: Guarded) -> None:
 def test_a_token_that_the_database_refuses_is_told_with_the_way_to_sign_in(world: Guarded) -> None:
     ada = user(world, "ada")
     world.set_password(world.name("ada"), "another one")
-    with pytest.raises(errors.DatabaseError) as told:
+    with pytest.raises(errors.DatabaseError) as rejection:
         ada.charts.data({**world.question, "force": True}).raise_for_error()
-    types = [item.error_type for item in told.value.items()]
+    types = [item.error_type for item in rejection.value.items()]
     assert types[-1] is ErrorType.OAUTH2_REDIRECT
     assert types[0] in (ErrorType.CONNECTION_INVALID_PASSWORD_ERROR, ErrorType.CONNECTION_ACCESS_DENIED_ERROR)
-    assert told.value.items()[-1].extra["url"].startswith(world.guard.url)
-    assert world.guard.issued[-1] not in f"{told.value!r} {told.value.to_payload()}"
+    assert rejection.value.items()[-1].extra["url"].startswith(world.guard.url)
+    assert world.guard.issued[-1] not in f"{rejection.value!r} {rejection.value.to_payload()}"
 
 
 def test_a_token_that_is_over_is_renewed_and_connections_are_made_with_the_new_one(world: Guarded) -> None:
@@ -221,13 +221,13 @@ def test_guests_ask_no_database_in_the_name_of_its_users(world: Guarded) -> None
 
 def test_the_secrets_of_extra_are_sealed_masked_and_kept_when_the_mask_comes_back(world: Guarded) -> None:
     admin = world.shop.core
-    shown = admin.databases.connection(world.database_id).extra
-    assert shown is not None
-    client = json.loads(shown)["oauth2_client_info"]
+    extra = admin.databases.connection(world.database_id).extra
+    assert extra is not None
+    client = json.loads(extra)["oauth2_client_info"]
     assert (client["id"], client["secret"]) == (world.guard.client()["id"], "XXXXXXXXXX")
     everything = [admin.databases.get(world.database_id), *admin.databases.list().result]
-    assert CLIENT_SECRET not in f"{shown} {everything} {[one.to_payload() for one in everything]}"
-    admin.databases.update(world.database_id, {"extra": shown})
+    assert CLIENT_SECRET not in f"{extra} {everything} {[one.to_payload() for one in everything]}"
+    admin.databases.update(world.database_id, {"extra": extra})
     assert world.who(user(world, "ada")) == "ada"  # the secret is still there
     elsewhere = {**client, "token_request_uri": "https://evil.example/token"}
     for stolen in (elsewhere, {**client, "id": "XXXXXXXXXX"}, {**client, "id": "another"}):

@@ -28,7 +28,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer, self.asked = answer, Counter[str]()
+        self.answer, self.queried = answer, Counter[str]()
         self.url = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -42,7 +42,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.server.asked[self.command] += 1
+        self.server.queried[self.command] += 1
         status, headers, body = self.server.answer(self.command, self.path)
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
@@ -62,9 +62,16 @@ def inner() -> Iterator[Server]:
         yield made
 
 
-def status(**told: Any) -> bytes:
-    shown = {"id": "q", "infoUri": "http://x/", "stats": {"state": "FINISHED"}, "columns": None, "data": None, **told}
-    return json.dumps(shown).encode()
+def status(**reported: Any) -> bytes:
+    payload = {
+        "id": "q",
+        "infoUri": "http://x/",
+        "stats": {"state": "FINISHED"},
+        "columns": None,
+        "data": None,
+        **reported,
+    }
+    return json.dumps(payload).encode()
 
 
 ONE = {"columns": [{"name": "x", "type": "bigint", "typeSignature": {"rawType": "bigint", "arguments": []}}]}
@@ -97,7 +104,7 @@ def hostile(how: str, inner: str) -> Answer:
     return answer
 
 
-def shown(page: Any, server: Callable[[], Server]) -> Answer:
+def displayed(page: Any, server: Callable[[], Server]) -> Answer:
     def answer(method: str, path: str) -> tuple[int, dict[str, str], bytes]:
         if method == "POST":
             return 200, {}, status(nextUri=f"{server().url}/v1/statement/q/1", infoUri=page, **ONE)
@@ -117,7 +124,7 @@ def test_the_stand_in_is_a_server_to_the_client(tmp_path: Path) -> None:
     with Server(honest(lambda: servers[0])) as server:
         servers.append(server)
         ask(tmp_path, server)
-        assert server.asked["GET"] >= 1
+        assert server.queried["GET"] >= 1
 
 
 @pytest.mark.slow
@@ -130,19 +137,19 @@ def test_the_stand_in_is_a_server_to_the_client(tmp_path: Path) -> None:
 )
 def test_a_server_leads_the_client_nowhere_else(tmp_path: Path, inner: Server, how: str) -> None:
     with Server(hostile(how, inner.url)) as server:
-        with pytest.raises(errors.DatabaseError) as told:
+        with pytest.raises(errors.DatabaseError) as rejection:
             ask(tmp_path, server)
-        assert server.asked
-    assert not inner.asked
-    shown = json.dumps(told.value.to_payload(), default=str)
-    assert SECRET.decode() not in shown
-    assert inner.url not in shown
-    assert told.value.__cause__ is told.value.__context__ is None
+        assert server.queried
+    assert not inner.queried
+    text = json.dumps(rejection.value.to_payload(), default=str)
+    assert SECRET.decode() not in text
+    assert inner.url not in text
+    assert rejection.value.__cause__ is rejection.value.__context__ is None
 
 
 @pytest.mark.slow
 @for_each(
-    ("page", "told"),
+    ("page", "url"),
     [
         ("http://coordinator:8080/ui/query.html?q", "http://coordinator:8080/ui/query.html?q"),
         ("javascript:alert(1)", None),
@@ -152,17 +159,17 @@ def test_a_server_leads_the_client_nowhere_else(tmp_path: Path, inner: Server, h
     ],
 )
 def test_a_record_names_the_page_that_shows_it_to_whoever_manages_the_database(
-    tmp_path: Path, page: Any, told: str | None
+    tmp_path: Path, page: Any, url: str | None
 ) -> None:
     servers: list[Server] = []
-    with Server(shown(page, lambda: servers[0])) as server:
+    with Server(displayed(page, lambda: servers[0])) as server:
         servers.append(server)
         address = f"127.0.0.1:{server.server_port}"
         with small_core(tmp_path, allowed_networks=(address,)) as small:
             made = small.core.databases.create({"database_name": "far", "orm_uri": f"trino://ada@{address}/shop"})
             payload = {"database_id": made.id, "sql": "SELECT 1 AS x"}
             run = small.core.sql.execute(payload)
-            assert run.query.tracking_url == small.core.queries.get(run.query_id).tracking_url == told
-            assert small.core.queries.list().result[0].tracking_url == told
+            assert run.query.tracking_url == small.core.queries.get(run.query_id).tracking_url == url
+            assert small.core.queries.list().result[0].tracking_url == url
             reader = small.reader(("database", made.id))
             assert reader.sql.execute(payload).query.tracking_url is None

@@ -53,9 +53,9 @@ def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_a_csv_file_is_typed_by_its_values_on_every_engine(target: UploadTarget) -> None:
-    told = target.upload(ORDERS.encode())
-    assert (told.rows, told.table_name, told.database_id) == (3, "uploaded", 1)
-    assert {column.column_name: column.type for column in told.columns} == {
+    result = target.upload(ORDERS.encode())
+    assert (result.rows, result.table_name, result.database_id) == (3, "uploaded", 1)
+    assert {column.column_name: column.type for column in result.columns} == {
         "id": "INTEGER",
         "Customer": "TEXT",
         "price": "DECIMAL(4,2)",
@@ -111,8 +111,8 @@ def connected(path: Path, name: str, bound: int) -> None:
 
 def test_a_decimal_without_whole_digits_keeps_its_values(target: UploadTarget) -> None:
     types = {"column_data_types": {"share": "DECIMAL(2,2)"}}
-    told = target.upload(b"share\n0.25\n.5\n-0.99\n0\n", options=types)
-    assert [column.type for column in told.columns] == ["DECIMAL(2,2)"]
+    result = target.upload(b"share\n0.25\n.5\n-0.99\n0\n", options=types)
+    assert [column.type for column in result.columns] == ["DECIMAL(2,2)"]
     assert sorted(float(row["share"]) for row in target.rows()) == [-0.99, 0.0, 0.25, 0.5]
     for value in ("1.25", "1", "0.255"):
         with pytest.raises(errors.FileUploadError, match="a decimal number that fits") as refusal:
@@ -147,8 +147,8 @@ def test_nothing_is_left_of_a_file_that_breaks_late(target: UploadTarget, if_exi
 
 def test_rows_are_appended_in_the_types_of_the_table(target: UploadTarget) -> None:
     target.own("CREATE TABLE prices (name VARCHAR(20), price DECIMAL(6, 2), n INTEGER)")
-    told = target.upload(b"price,name\n1.5,007\n10,x\n", table="prices", if_exists="append")
-    assert {column.column_name: column.type for column in told.columns}["name"] == "TEXT"
+    result = target.upload(b"price,name\n1.5,007\n10,x\n", table="prices", if_exists="append")
+    assert {column.column_name: column.type for column in result.columns}["name"] == "TEXT"
     assert sorted((row["name"], float(row["price"]), row["n"]) for row in target.rows("prices")) == [
         ("007", 1.5, None),
         ("x", 10.0, None),
@@ -177,7 +177,7 @@ REFUSED = {
     "reference": ("3,c,1,7,3,", "a foreign key refers to", None),
     "length": ("3,too long,1,1,3,", "longer than its column takes", "name"),
 }
-NOT_HELD = {"reference": {"sqlite"}, "length": {"sqlite", "duckdb"}}
+NOT_RETAINED = {"reference": {"sqlite"}, "length": {"sqlite", "duckdb"}}
 """What an engine takes although the table forbids it."""
 
 ROW_UNKNOWN = {"duckdb": set(REFUSED), "postgresql": {"reference"}}
@@ -195,7 +195,7 @@ def test_a_row_that_the_table_does_not_take_is_told_and_nothing_written(
     note = '"two\nlines"' if several_lines else "one"
     file = f"skipped\nid,name,n,parent,once,note\n1,a,1,1,1,\n\n2,b,1,1,2,{note}\n{row}\n4,d,1,1,4,\n"
     upload = partial(target.upload, file.encode(), if_exists="append", options={"skip_rows": 1})
-    if engine in NOT_HELD.get(case, ()):
+    if engine in NOT_RETAINED.get(case, ()):
         assert upload().rows == 4
         return
     with pytest.raises(errors.FileUploadError, match=message) as caught:
@@ -251,8 +251,8 @@ def test_where_names_differ_by_case_alone_the_very_same_one_counts(make_postgres
 @pytest.mark.slow
 def test_a_workbook_gives_what_its_cells_hold_and_of_formulas_what_was_kept(target: UploadTarget) -> None:
     rows = [["id", "n", "at", "code", "f"], [1, 1.5, datetime(2024, 1, 31, 10), "007", "=1+6"], [2, 2, None, "1", "=2"]]
-    told = target.upload(workbook([["not", "this"]], second=rows), options={"sheet_name": "second"})
-    assert [column.type for column in told.columns] == ["INTEGER", "FLOAT", "TIMESTAMP", "TEXT", "INTEGER"]
+    result = target.upload(workbook([["not", "this"]], second=rows), options={"sheet_name": "second"})
+    assert [column.type for column in result.columns] == ["INTEGER", "FLOAT", "TIMESTAMP", "TEXT", "INTEGER"]
     found = sorted(target.rows(), key=lambda row: row["id"])
     assert [tuple(row.values()) for row in found] == [
         (1, 1.5, datetime(2024, 1, 31, 10), "007", 7),
@@ -272,8 +272,8 @@ def test_a_parquet_file_keeps_its_types(target: UploadTarget) -> None:
     )
     sink = io.BytesIO()
     pq.write_table(table, sink)
-    told = target.upload(sink.getvalue())
-    assert [column.type for column in told.columns] == ["INTEGER", "TEXT", "TIMESTAMP", "DECIMAL(4,2)", "BOOLEAN"]
+    result = target.upload(sink.getvalue())
+    assert [column.type for column in result.columns] == ["INTEGER", "TEXT", "TIMESTAMP", "DECIMAL(4,2)", "BOOLEAN"]
     rows = {row["i"]: row for row in _plain(target.rows())}
     assert rows[1] == {"i": 1, "s": "x", "at": datetime(2024, 1, 1, 12), "d": 1.25, "b": True}
     assert rows[None] == {"i": None, "s": "", "at": None, "d": None, "b": None}
@@ -316,22 +316,22 @@ def test_an_upload_is_logged_and_its_table_seen_at_once(target: UploadTarget) ->
 
 def test_names_that_engines_take_differently_are_made_plain(target: UploadTarget) -> None:
     header = 'a,A,"x""y\'`z",select,"drop table t; --",%s,ünï 🙂,,' + "l" * 200
-    told = target.upload(f"{header}\n1,2,3,4,5,6,7,8,9\n".encode())
-    names = [column.column_name for column in told.columns]
+    result = target.upload(f"{header}\n1,2,3,4,5,6,7,8,9\n".encode())
+    names = [column.column_name for column in result.columns]
     assert names[:8] == ["a", "A_2", "x_y__z", "select", "drop table t_ --", "_s", "ünï _", "column_8"]
     assert names[8] == "l" * 63
     assert [tuple(row.values()) for row in target.rows()] == [tuple(range(1, 10))]
 
 
 def test_engines_say_whether_they_take_uploads(target: UploadTarget) -> None:
-    told = target.core.databases.get(1)
-    assert told.engine_information is not None
-    assert told.engine_information["supports_file_upload"] is True
+    database = target.core.databases.get(1)
+    assert database.engine_information is not None
+    assert database.engine_information["supports_file_upload"] is True
     schemas = target.core.databases.schemas_access_for_file_upload(1).schemas
-    own = set(OWN_SCHEMAS[told.backend or ""])
+    own = set(OWN_SCHEMAS[database.backend or ""])
     assert schemas == tuple(name for name in target.core.databases.schemas(1) if name not in own)
-    told_schema = target.upload(b"id\n1\n").schema
-    assert told_schema in schemas
+    schema = target.upload(b"id\n1\n").schema
+    assert schema in schemas
 
 
 @pytest.mark.slow
@@ -363,7 +363,7 @@ def test_an_engine_without_loader_says_so_and_refuses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "told"),
+    ("content", "name", "message"),
     [
         (b"id\n1\n", "x.xlsx", "its name ends in .xlsx"),
         (b"PK\x03\x04....", "X.PARQUET", "its name ends in .parquet"),
@@ -374,14 +374,14 @@ def test_an_engine_without_loader_says_so_and_refuses(tmp_path: Path) -> None:
         (b"PK\x05\x06" + bytes(18), "x.zip", "empty ZIP"),
     ],
 )
-def test_a_file_that_is_no_table_is_not_read_as_one(tmp_path: Path, content: bytes, name: str, told: str) -> None:
+def test_a_file_that_is_no_table_is_not_read_as_one(tmp_path: Path, content: bytes, name: str, message: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     handed = io.BytesIO(content)
     handed.name = name
     with upload_target(empty_file("sqlite", tmp_path)) as target:
         for file in (path, str(path), handed):
-            with pytest.raises(errors.FileUploadError, match=told):
+            with pytest.raises(errors.FileUploadError, match=message):
                 target.upload(file)
         assert target.tables() == []
         if content.startswith(b"id"):
@@ -397,7 +397,7 @@ def parquet() -> bytes:
 
 @pytest.mark.slow
 @for_each(
-    ("content", "options", "told"),
+    ("content", "options", "message"),
     [
         (parquet()[:-500], {}, "its end is missing: a Parquet file that was cut off"),
         (parquet()[:4], {}, "its end is missing: a Parquet file that was cut off"),
@@ -431,11 +431,11 @@ def parquet() -> bytes:
     ],
 )
 def test_of_a_damaged_file_is_told_what_is_wrong_and_what_would_work(
-    tmp_path: Path, content: bytes, options: dict[str, Any], told: str
+    tmp_path: Path, content: bytes, options: dict[str, Any], message: str
 ) -> None:
     limits = {"upload_max_bytes": 99} if isinstance(content, memoryview) else {}
     with upload_target(empty_file("sqlite", tmp_path), **limits) as target:
-        with pytest.raises(errors.FileUploadError, match=told):
+        with pytest.raises(errors.FileUploadError, match=message):
             target.upload(content, options=options)
         assert target.tables() == []
 
@@ -476,7 +476,7 @@ def closed(file: Any) -> Any:
 
 @pytest.mark.slow
 @for_each(
-    ("file", "told"),
+    ("file", "message"),
     [
         (lambda: io.StringIO("id\n1\n"), "gives text and no bytes; open it in binary mode"),
         (lambda: OtherFile(lambda _size: None), "gives no bytes, but NoneType"),
@@ -488,10 +488,10 @@ def closed(file: Any) -> Any:
     ],
 )
 def test_a_file_object_that_gives_no_bytes_is_told_what_is_wrong(
-    tmp_path: Path, file: Callable[[], Any], told: str
+    tmp_path: Path, file: Callable[[], Any], message: str
 ) -> None:
     with upload_target(empty_file("sqlite", tmp_path)) as target:
-        with pytest.raises(errors.FileUploadError, match=told):
+        with pytest.raises(errors.FileUploadError, match=message):
             target.upload(file())
         with pytest.raises(errors.PayloadSchemaError, match="file: must be a path, bytes or a binary file object"):
             target.upload(object())
@@ -555,14 +555,14 @@ def test_a_workbook_is_told_sheet_by_sheet_before_it_is_uploaded(tmp_path: Path)
     rows = [["city", "n"], ["Rome", 1]]
     with upload_target(empty_file("duckdb", tmp_path)) as target:
         file = workbook(rows, empty=[], second=[["day", "day"], [datetime(2024, 1, 31), 1.5]])
-        told = target.core.databases.upload_metadata(1, file)
+        metadata = target.core.databases.upload_metadata(1, file)
         one = target.core.databases.upload_metadata(1, file, options={"sheet_name": "second"})
         assert target.tables() == []
-    assert (told.type, [(item.sheet_name, item.column_names) for item in told.items]) == (
+    assert (metadata.type, [(item.sheet_name, item.column_names) for item in metadata.items]) == (
         "excel",
         [("first", ("city", "n")), ("empty", ()), ("second", ("day", "day_2"))],
     )
-    assert one.items == told.items[2:]
+    assert one.items == metadata.items[2:]
     assert [(column.header, column.type) for column in one.items[0].columns] == [("day", "DATE"), ("day", "FLOAT")]
 
 
@@ -573,11 +573,11 @@ def test_a_file_is_told_as_an_upload_then_finds_it(tmp_path: Path, kind: str) ->
     file = {"csv": b"a;b b;day\n1;1,50;01.02.2024\n2;;03.04.2024\n", "columnar": parquet.getvalue()}[kind]
     options = {"decimal_character": ","}
     with upload_target(empty_file("sqlite", tmp_path)) as target:
-        told = target.core.databases.upload_metadata(1, file, options=options)
-        (item,) = told.items
+        metadata = target.core.databases.upload_metadata(1, file, options=options)
+        (item,) = metadata.items
         assert target.tables() == []
         made = target.upload(file, options=options)
-    assert (told.type, item.sheet_name) == (kind, None)
+    assert (metadata.type, item.sheet_name) == (kind, None)
     assert (item.columns, item.notes) == (made.columns, made.notes)
     assert bool(item.notes) == (kind == "csv")
 
@@ -595,11 +595,11 @@ def test_a_file_is_told_as_an_upload_then_finds_it(tmp_path: Path, kind: str) ->
 def test_a_file_that_cannot_be_uploaded_is_not_told_either(
     tmp_path: Path, content: bytes, options: Any, kind: type[Exception]
 ) -> None:
-    with upload_target(empty_file("sqlite", tmp_path)) as target, pytest.raises(kind) as told:
+    with upload_target(empty_file("sqlite", tmp_path)) as target, pytest.raises(kind) as rejection:
         target.core.databases.upload_metadata(1, content, options=options)
     with upload_target(empty_file("duckdb", tmp_path)) as target, pytest.raises(kind) as refused:
         target.upload(content, options=options)
-    assert str(told.value) == str(refused.value)
+    assert str(rejection.value) == str(refused.value)
 
 
 def test_a_table_that_others_made_meanwhile_is_told_as_one_that_exists(target: UploadTarget) -> None:
@@ -611,9 +611,9 @@ def test_a_table_that_others_made_meanwhile_is_told_as_one_that_exists(target: U
 
 def test_a_table_that_others_made_before_it_could_be_replaced_may_be_tried_again(target: UploadTarget) -> None:
     file = MeanwhileFile(b"id\n2\n", made_by_others(target))
-    with pytest.raises(errors.DatabaseError, match="meanwhile") as told:
+    with pytest.raises(errors.DatabaseError, match="meanwhile") as rejection:
         target.upload(file, if_exists="replace")
-    assert told.value.retryable
+    assert rejection.value.retryable
     target.upload(b"id\n2\n", if_exists="replace")
     assert target.rows() == [{"id": 2}]
 
@@ -625,13 +625,13 @@ def test_of_uploads_at_the_same_moment_one_is_written_and_the_others_are_told(
     target: UploadTarget, if_exists: str
 ) -> None:
     file = b"id\n" + b"".join(b"%d\n" % number for number in range(20_000))
-    written, told = [], []
+    written, failures = [], []
 
     def upload() -> None:
         try:
             written.append(target.upload(file, if_exists=if_exists).rows)
         except errors.AnalyticsError as error:
-            told.append(error)
+            failures.append(error)
 
     threads = [threading.Thread(target=upload) for _ in range(4)]
     for thread in threads:
@@ -642,7 +642,7 @@ def test_of_uploads_at_the_same_moment_one_is_written_and_the_others_are_told(
     if if_exists == "fail":
         assert len(written) == 1
     known = (
-        error.retryable or (if_exists == "fail" and isinstance(error, errors.AlreadyExistsError)) for error in told
+        error.retryable or (if_exists == "fail" and isinstance(error, errors.AlreadyExistsError)) for error in failures
     )
     assert all(known)
     assert len(target.rows()) == 20_000
@@ -740,8 +740,8 @@ def test_an_upload_of_a_core_that_is_closed_meanwhile_writes_nothing(small: Uplo
 def test_an_upload_whose_log_entry_cannot_be_stored_is_told_as_written(
     small: UploadTarget, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = small.upload(MeanwhileFile(b"id\n1\n", small.core._runtime.content.store.close))
-    assert told.rows == 1
+    result = small.upload(MeanwhileFile(b"id\n1\n", small.core._runtime.content.store.close))
+    assert result.rows == 1
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
         "an upload into database 1 is not in the log: the metadata store is closed"
     ]

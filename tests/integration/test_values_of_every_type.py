@@ -29,13 +29,13 @@ class Cell:
     """A value as SQL, what JSON shows of it (None: null, told by a note), and which roads the engine does not have."""
 
     sql: str
-    shown: Any
+    displayed: Any
     without: frozenset[str] = field(default_factory=frozenset)
     typed: Any = None
 
 
-def cell(sql: str, shown: Any, *without: str, typed: Any = None) -> Cell:
-    return Cell(sql, shown, frozenset(without), typed)
+def cell(sql: str, expected: Any, *without: str, typed: Any = None) -> Cell:
+    return Cell(sql, expected, frozenset(without), typed)
 
 
 BIG, LONG = "9007199254740993", "12345678901234567.123456789"
@@ -166,8 +166,8 @@ def statements(engine: str) -> Iterator[str]:
     """Yield what makes and fills a table for each type: mixed columns would hide a cell behind another."""
     for number, (name, cells) in enumerate(TYPES[engine].items()):
         yield f"CREATE TABLE t{number} (id INTEGER, c {name})"
-        for position, held in enumerate(cells):
-            yield f"INSERT INTO t{number} VALUES ({position}, {held.sql})"
+        for position, case in enumerate(cells):
+            yield f"INSERT INTO t{number} VALUES ({position}, {case.sql})"
 
 
 def run(url: str, engine: str) -> None:
@@ -207,41 +207,41 @@ MAX = {"expressionType": "SIMPLE", "column": {"column_name": "c"}, "aggregate": 
 COUNT = {"expressionType": "SIMPLE", "column": {"column_name": "id"}, "aggregate": "COUNT", "label": "n"}
 
 
-def problems_of(core: Any, dataset: int, position: int, held: Cell) -> Iterator[str]:
+def problems_of(core: Any, dataset: int, position: int, case: Cell) -> Iterator[str]:
     """Yield what is wrong on the roads of one cell."""
     own = {"filters": [{"col": "id", "op": "==", "val": position}]}
     answer = ask(core, dataset, {"columns": ["c"], **own})
     (result,) = answer.results
-    if (result.data, type(result.data[0]["c"])) != ([{"c": held.shown}], type(held.shown)):
+    if (result.data, type(result.data[0]["c"])) != ([{"c": case.displayed}], type(case.displayed)):
         yield f"raw: {result.data}"
-    if (held.shown is None) != any(LOST in note for note in result.notes):
+    if (case.displayed is None) != any(LOST in note for note in result.notes):
         yield f"notes: {result.notes}"
     typed = result.frame.columns[0].to_list()[0]
-    if held.typed is not None and (typed, type(typed)) != (held.typed, type(held.typed)):
+    if case.typed is not None and (typed, type(typed)) != (case.typed, type(case.typed)):
         yield f"frame: {typed!r}"
-    kept = ask(core, dataset, {"columns": ["c"], **own}).results[0]
-    again = kept.frame.columns[0].to_list()[0]
-    if not kept.is_cached or (again, type(again)) != (typed, type(typed)) or kept.data != result.data:
+    cached = ask(core, dataset, {"columns": ["c"], **own}).results[0]
+    again = cached.frame.columns[0].to_list()[0]
+    if not cached.is_cached or (again, type(again)) != (typed, type(typed)) or cached.data != result.data:
         yield f"cache: {again!r}"
-    if held.shown is not None and answer.to_csv() == b"\xef\xbb\xbfc\n\n":
+    if case.displayed is not None and answer.to_csv() == b"\xef\xbb\xbfc\n\n":
         yield "csv: empty"
     answer.to_xlsx()
     result.pandas()
-    yield from problems_of_further_roads(core, dataset, position, held, own)
+    yield from problems_of_further_roads(core, dataset, position, case, own)
 
 
-def problems_of_further_roads(core: Any, dataset: int, position: int, held: Cell, own: dict[str, Any]) -> Iterator[str]:
-    if "group" not in held.without:
+def problems_of_further_roads(core: Any, dataset: int, position: int, case: Cell, own: dict[str, Any]) -> Iterator[str]:
+    if "group" not in case.without:
         grouped = ask(core, dataset, {"columns": ["c"], "metrics": [COUNT], **own}).results[0].data
-        if grouped != [{"c": held.shown, "n": 1}]:
+        if grouped != [{"c": case.displayed, "n": 1}]:
             yield f"group: {grouped}"
-    if "max" not in held.without:
+    if "max" not in case.without:
         most = ask(core, dataset, {"columns": [], "metrics": [MAX], **own}).results[0].data
-        if most != [{"c": int(held.shown) if isinstance(held.shown, bool) else held.shown}]:
+        if most != [{"c": int(case.displayed) if isinstance(case.displayed, bool) else case.displayed}]:
             yield f"max: {most}"
-    if held.shown is None or "filter" in held.without:
+    if case.displayed is None or "filter" in case.without:
         return
-    for op, value in (("==", held.shown), ("IN", [held.shown])):
+    for op, value in (("==", case.displayed), ("IN", [case.displayed])):
         rows = ask(core, dataset, {"columns": ["id"], "filters": [{"col": "c", "op": op, "val": value}]}).results[0]
         if [row["id"] for row in rows.data] != [position]:
             yield f"{op}: {rows.data}"
@@ -253,8 +253,8 @@ def test_what_is_shown_is_what_the_engine_holds(world: tuple[Any, str]) -> None:
     found = []
     for number, (name, cells) in enumerate(TYPES[engine].items()):
         dataset = core.datasets.create({"database": 1, "table_name": f"t{number}"}).id
-        for position, held in enumerate(cells):
-            found += [f"{name} {held.sql}: {problem}" for problem in problems_of(core, dataset, position, held)]
+        for position, case in enumerate(cells):
+            found += [f"{name} {case.sql}: {problem}" for problem in problems_of(core, dataset, position, case)]
     assert found == []
 
 
@@ -269,10 +269,10 @@ def test_a_stream_shows_what_the_answer_shows(world: tuple[Any, str]) -> None:
         result = ask(core, dataset, query).results[0]
         with core.charts.batches({"datasource": {"id": dataset, "type": "table"}, "queries": [query]}) as stream:
             batches = list(stream)
-        shown = [value for batch in batches for value in batch["c"].to_pylist()]
+        values = [value for batch in batches for value in batch["c"].to_pylist()]
         expected = result.arrow()["c"].to_pylist()
-        if list(map(_typed, shown)) != list(map(_typed, expected)):
-            found.append(f"{name}: {shown!r} for {expected!r}")
+        if list(map(_typed, values)) != list(map(_typed, expected)):
+            found.append(f"{name}: {values!r} for {expected!r}")
         if set(stream.notes) != set(result.notes):
             found.append(f"{name}: {stream.notes} for {result.notes}")
     assert found == []
@@ -290,8 +290,8 @@ def test_one_infinite_cell_costs_no_other(world: tuple[Any, str]) -> None:
     payload = {"database": 1, "table_name": "together", "sql": f"SELECT c FROM t{number}"}
     dataset = core.datasets.create(payload).id
     result = ask(core, dataset, {"columns": ["c"], "row_limit": 10}).results[0]
-    shown = [held.shown for held in TYPES[engine]["DATE"]]
-    assert sorted(map(str, (row["c"] for row in result.data))) == sorted(map(str, shown))
+    expected = [case.displayed for case in TYPES[engine]["DATE"]]
+    assert sorted(map(str, (row["c"] for row in result.data))) == sorted(map(str, expected))
 
 
 @pytest.mark.server

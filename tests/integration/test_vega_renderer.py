@@ -84,9 +84,9 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VegaRenderer
 def test_other_processes_in_other_zones_give_the_same_bytes(
     renderer: VegaRenderer, elsewhere: VegaRenderer, format: PictureFormat
 ) -> None:
-    for shown in (BARS, MOMENTS):
-        here = [renderer.render(shown, format=format) for _ in range(2)]
-        assert {elsewhere.render(shown, format=format), *here} == {here[0]}
+    for specification in (BARS, MOMENTS):
+        here = [renderer.render(specification, format=format) for _ in range(2)]
+        assert {elsewhere.render(specification, format=format), *here} == {here[0]}
 
 
 def test_moments_are_written_in_utc(elsewhere: VegaRenderer) -> None:
@@ -229,7 +229,7 @@ def test_a_process_that_was_killed_is_replaced(renderer: VegaRenderer) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a script that ends its own process is a program there")
 def test_a_picture_whose_process_is_killed_is_tried_once_more_however_new_it_is(tmp_path: Path) -> None:
-    for kills, told in ((1, None), (2, "ended by itself")):
+    for kills, reason in ((1, None), (2, "ended by itself")):
         folder = tmp_path / str(kills)
         folder.mkdir()
         dying, starts = folder / "python", folder / "starts"
@@ -239,7 +239,7 @@ def test_a_picture_whose_process_is_killed_is_tried_once_more_however_new_it_is(
         )
         dying.chmod(0o755)
         renderer = VegaRenderer(python=str(dying))
-        with closing(renderer), pytest.raises(PictureError, match=told) if told else nullcontext():
+        with closing(renderer), pytest.raises(PictureError, match=reason) if reason else nullcontext():
             assert renderer.render_pages([PAGE], format=PictureFormat.SVG).startswith(b"<svg")
         assert starts.read_text() == "\n\n", kills
 
@@ -333,7 +333,7 @@ def test_each_format_begins_as_its_files_do() -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such clock here")
 def test_a_process_asks_the_system_to_end_it_at_the_limit_of_its_picture() -> None:
-    handler, (left_s, _) = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
+    handler, (remaining_s, _) = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
     try:
         _end_after(60.0)
         assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
@@ -342,7 +342,7 @@ def test_a_process_asks_the_system_to_end_it_at_the_limit_of_its_picture() -> No
         assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
     finally:
         signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, left_s)
+        signal.setitimer(signal.ITIMER_REAL, remaining_s)
 
 
 @pytest.mark.slow

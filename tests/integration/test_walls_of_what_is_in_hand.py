@@ -11,7 +11,7 @@ import duckdb
 import pandas as pd
 import pytest
 from tests.support.cases import for_each
-from tests.support.handed_over import asked, duckdb_connection, frame, total, write_files
+from tests.support.handed_over import duckdb_connection, frame, queried, total, write_files
 
 import analytics_core
 from analytics_core import AnalyticsCore
@@ -109,23 +109,23 @@ def test_sql_of_datasets_reads_no_other_file(core: AnalyticsCore, folder: Path) 
 def test_the_catalog_tells_neither_paths_nor_addresses(core: AnalyticsCore, folder: Path) -> None:
     tables = next(iter(core._runtime.parts.connector.handed_tables().values())).tables  # type: ignore[attr-defined]
     root = open_tables(tables, CONFIG)
-    told = str(root.execute("SELECT * FROM duckdb_views() WHERE NOT internal").fetchall())
-    told += str(root.execute("SELECT * FROM information_schema.views").fetchall())
+    text = str(root.execute("SELECT * FROM duckdb_views() WHERE NOT internal").fetchall())
+    text += str(root.execute("SELECT * FROM information_schema.views").fetchall())
     root.close()
-    assert told.count("'sales'") == told.count("'orders'") >= 2
-    assert str(folder) not in told
-    assert "arrow_scan" not in told
+    assert text.count("'sales'") == text.count("'orders'") >= 2
+    assert str(folder) not in text
+    assert "arrow_scan" not in text
 
 
 def test_a_file_that_is_gone_or_changed_is_told_and_no_row_of_it(core: AnalyticsCore, folder: Path) -> None:
     path = folder / "sales.csv"
     path.write_text(f"country,amount\nFrance,{MARK}\n")
     with pytest.raises(DatabaseError, match="cannot be read as it was when it was connected") as caught:
-        asked(core, "sales", columns=("amount",))
+        queried(core, "sales", columns=("amount",))
     assert MARK not in str(caught.value.to_payload())
     path.unlink()
     with pytest.raises(DatabaseError, match="a file cannot be read: only those that were handed over"):
-        asked(core, "sales", "count")
+        queried(core, "sales", "count")
 
 
 @pytest.mark.slow
@@ -135,10 +135,10 @@ def test_a_csv_file_with_other_columns_is_told_and_not_read_by_place(text: str, 
     with analytics_core.connect({"sales": tmp_path / "sales.csv", "other": frame()}) as core:
         (tmp_path / "sales.csv").write_text(text)
         with pytest.raises(DatabaseError, match="cannot be read as it was when it was connected"):
-            asked(core, "sales", columns=("amount",))
-        assert asked(core, "other", "count") == [(3,)]
+            queried(core, "sales", columns=("amount",))
+        assert queried(core, "other", "count") == [(3,)]
         (tmp_path / "sales.csv").write_text("country,amount\n7,6\n")
-        assert asked(core, "sales", columns=("amount",)) == [(6,)]
+        assert queried(core, "sales", columns=("amount",)) == [(6,)]
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ def test_columns_of_a_parquet_file_are_found_by_their_names(tmp_path: Path) -> N
     def rows_of(core: AnalyticsCore, columns: dict[str, list[Any]], limit: int) -> Any:
         """Return what is answered when the file holds this; each limit is another question, which no cache knows."""
         pd.DataFrame(columns).to_parquet(path, index=False)
-        return asked(core, "sales", columns=("a", "b"), row_limit=limit)
+        return queried(core, "sales", columns=("a", "b"), row_limit=limit)
 
     pd.DataFrame({"a": [1, 2], "b": [5, 6]}).to_parquet(path, index=False)
     with analytics_core.connect(path) as core:
@@ -168,16 +168,16 @@ def test_a_parquet_file_that_is_damaged_or_replaced_while_it_is_read_may_be_trie
     path = tmp_path / "sales.parquet"
     rows = pd.DataFrame({"a": [number / 7 for number in range(10_000)]})
     rows.to_parquet(path, compression=compression, index=False)
-    whole = path.read_bytes()
+    original = path.read_bytes()
     with analytics_core.connect(path) as core:
-        damaged = whole[:4] + b"\xff" * (len(whole) // 2) + whole[4 + len(whole) // 2 :]
+        damaged = original[:4] + b"\xff" * (len(original) // 2) + original[4 + len(original) // 2 :]
         for content in (b"", damaged):
             path.write_bytes(content)
             with pytest.raises(DatabaseError, match="is damaged, or was replaced while it was read") as caught:
-                asked(core, "sales", columns=("a",), row_limit=5)
+                queried(core, "sales", columns=("a",), row_limit=5)
             assert caught.value.retryable
-        path.write_bytes(whole)
-        assert len(asked(core, "sales", columns=("a",), row_limit=5)) == 5
+        path.write_bytes(original)
+        assert len(queried(core, "sales", columns=("a",), row_limit=5)) == 5
 
 
 @pytest.mark.slow
@@ -188,24 +188,24 @@ def test_a_file_that_is_cut_or_gone_is_told(name: str, tmp_path: Path) -> None:
     with analytics_core.connect(path) as core:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
         with pytest.raises(DatabaseError, match="cannot be read as it was when it was connected"):
-            asked(core, "sales", total("amount"))
+            queried(core, "sales", total("amount"))
         path.unlink()
         with pytest.raises(DatabaseError, match="a file cannot be read"):
-            asked(core, "sales", total("amount"))
+            queried(core, "sales", total("amount"))
 
 
 @pytest.mark.slow
 def test_a_file_that_comes_later_is_no_part_of_a_glob(folder: Path) -> None:
     with analytics_core.connect(f"{folder}/sal*.csv") as core:
         (folder / "sales_2.csv").write_text("country,amount\nItaly,2\n")
-        assert asked(core, "sal", "count") == [(1,)]
+        assert queried(core, "sal", "count") == [(1,)]
 
 
 def test_a_link_in_the_place_of_a_file_leads_nowhere(core: AnalyticsCore, folder: Path) -> None:
     (folder / "sales.csv").unlink()
     (folder / "sales.csv").symlink_to(folder / "secret.csv")
     with pytest.raises(DatabaseError) as caught:
-        asked(core, "sales", columns=("country",))
+        queried(core, "sales", columns=("country",))
     assert MARK not in str(caught.value.to_payload())
 
 
@@ -213,16 +213,16 @@ def test_a_link_in_the_place_of_a_file_leads_nowhere(core: AnalyticsCore, folder
 def test_new_rows_of_a_file_are_read(core: AnalyticsCore, folder: Path) -> None:
     with (folder / "sales.csv").open("a") as file:
         file.write("Italy,2\n")
-    assert asked(core, "sales", "count") == [(2,)]
+    assert queried(core, "sales", "count") == [(2,)]
 
 
 def test_a_link_is_followed_once(folder: Path) -> None:
     (folder / "data.csv").symlink_to(folder / "sales.csv")
     with analytics_core.connect(folder / "data.csv") as core:
-        assert asked(core, "data", "count") == [(1,)]
+        assert queried(core, "data", "count") == [(1,)]
         (folder / "data.csv").unlink()
         (folder / "data.csv").symlink_to(folder / "secret.csv")
-        assert asked(core, "data", columns=("country",)) == [("France",)]
+        assert queried(core, "data", columns=("country",)) == [("France",)]
 
 
 @pytest.mark.slow
@@ -261,7 +261,7 @@ def test_sql_on_a_connection_of_the_hosts_changes_nothing(sql: str, handed: tupl
 
 def test_transactions_on_a_connection_of_the_hosts_only_read(handed: tuple[Any, AnalyticsCore]) -> None:
     _, core = handed
-    asked(core, "sales", "count")
+    queried(core, "sales", "count")
     engine = core._runtime.parts.connector.engine(_database(core))
     with engine.connect() as lent:
         raw: Any = lent.connection.driver_connection

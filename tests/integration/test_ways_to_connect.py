@@ -18,9 +18,9 @@ from tests.architecture.source import PROJECT
 from tests.support.cases import for_each
 from tests.support.handed_over import (
     ROWS,
-    asked,
     duckdb_connection,
     frame,
+    queried,
     table,
     total,
     ways,
@@ -61,7 +61,7 @@ def test_a_way_to_connect_gives_the_rows(way: str, folder: Path) -> None:
         if way in URLS:
             core.datasets.create({"database": 1, "table_name": name})
         assert [dataset.table_name for dataset in core.datasets.list()] == [name]
-        assert asked(core, name, total("amount"), "count", columns=("country",)) == [
+        assert queried(core, name, total("amount"), "count", columns=("country",)) == [
             ("France", 10.5, 2),
             ("Italy", 2, 1),
         ]
@@ -81,7 +81,7 @@ def test_the_time_column_is_found(way: str, folder: Path) -> None:
         dataset = core.datasets.get(NAMED.get(way, "sales"))
         assert dataset.main_dttm_col == "day"
         assert [column.column_name for column in dataset.columns if column.is_dttm] == ["day"]
-        months = asked(core, dataset.id, "count", granularity="day", time_range="2024-01-01 : 2024-02-01")
+        months = queried(core, dataset.id, "count", granularity="day", time_range="2024-01-01 : 2024-02-01")
         assert months == [(2,)]
 
 
@@ -97,7 +97,7 @@ def test_a_dict_names_datasets_of_every_kind(folder: Path) -> None:
     }
     with analytics_core.connect(given) as core:
         assert [dataset.table_name for dataset in core.datasets.list(order_by="id")] == list(given)
-        assert [asked(core, name, "count") for name in given] == [[(3,)]] * 5
+        assert [queried(core, name, "count") for name in given] == [[(3,)]] * 5
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_datasets_of_one_core_are_joined_by_sql(folder: Path) -> None:
     with analytics_core.connect({"orders": frame(), "regions": [{"country": "France", "region": "west"}]}) as core:
         sql = "SELECT r.region, o.amount FROM orders o JOIN regions r USING (country)"
         joined = core.datasets.create({"database": 1, "table_name": "joined", "sql": sql})
-        assert asked(core, joined.id, total("amount"), columns=("region",)) == [("west", 10.5)]
+        assert queried(core, joined.id, total("amount"), columns=("region",)) == [("west", 10.5)]
 
 
 @pytest.mark.slow
@@ -114,8 +114,8 @@ def test_a_workbook_is_a_dataset_for_each_sheet_with_rows(tmp_path: Path) -> Non
         tmp_path / "book.xlsx", {"Staff list": [{"name": "Ann"}], "Empty": [], "Towns": [{"town": "Rome"}] * 2}
     )
     with analytics_core.connect(tmp_path / "book.xlsx") as core:
-        assert asked(core, "Staff_list", "count") == [(1,)]
-        assert asked(core, "Towns", "count") == [(2,)]
+        assert queried(core, "Staff_list", "count") == [(1,)]
+        assert queried(core, "Towns", "count") == [(2,)]
         assert core.datasets.list().count == 2
 
 
@@ -133,7 +133,7 @@ def test_a_workbook_is_a_dataset_for_each_sheet_with_rows(tmp_path: Path) -> Non
 def test_a_dataset_is_called_as_its_file(file: str, name: str, tmp_path: Path) -> None:
     (tmp_path / file).write_text("a\n1\n", encoding="utf-8")
     with analytics_core.connect(tmp_path / file) as core:
-        assert asked(core, name, "count") == [(1,)]
+        assert queried(core, name, "count") == [(1,)]
 
 
 @pytest.mark.slow
@@ -146,7 +146,7 @@ def test_a_glob_is_called_as_its_fixed_part_or_its_folder(pattern: str, name: st
     for month in ("01", "02"):
         (months / f"sales_{month}_2024.csv").write_text(f"a\n{month}\n")
     with analytics_core.connect(months / pattern) as core:
-        assert asked(core, name, "count") == [(2,)]
+        assert queried(core, name, "count") == [(2,)]
 
 
 @pytest.mark.slow
@@ -164,7 +164,7 @@ def test_folders_of_parts_give_their_values_as_columns(tmp_path: Path) -> None:
         (tmp_path / f"year={year}").mkdir()
         pq.write_table(pa.table({"amount": [year]}), tmp_path / f"year={year}" / "part.parquet")
     with analytics_core.connect({"sales": f"{tmp_path}/**/*.parquet"}) as core:
-        assert asked(core, "sales", total("amount"), columns=("year",)) == [(2023, 2023), (2024, 2024)]
+        assert queried(core, "sales", total("amount"), columns=("year",)) == [(2023, 2023), (2024, 2024)]
 
 
 @pytest.mark.slow
@@ -188,7 +188,7 @@ def test_the_whole_of_all_files_tells_the_types_of_columns(
         (tmp_path / f"part_{number}.{name}").write_text(content)
     with analytics_core.connect(f"{tmp_path}/part_*.{name}") as core:
         assert [column.type for column in core.datasets.get("part").columns] == types
-        assert asked(core, "part", "count") == [(len(contents),)]
+        assert queried(core, "part", "count") == [(len(contents),)]
 
 
 @pytest.mark.slow
@@ -196,7 +196,7 @@ def test_a_database_file_without_an_ending_is_told_by_its_first_bytes(folder: Pa
     for number, name in enumerate(("sales.db", "sales.duckdb", "sales.parquet")):
         (tmp_path / f"file{number}").write_bytes((folder / name).read_bytes())
         with analytics_core.connect(tmp_path / f"file{number}") as core:
-            assert asked(core, "sales" if number < 2 else "file2", "count") == [(3,)]
+            assert queried(core, "sales" if number < 2 else "file2", "count") == [(3,)]
 
 
 def test_a_database_of_many_tables_gets_no_dataset_for_each(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_lazy_opens_no_database_but_reads_files(folder: Path) -> None:
 
 def test_settings_go_with_every_way() -> None:
     with analytics_core.connect(frame(), default_row_limit=2) as core:
-        assert len(asked(core, "data", columns=("amount",))) == 2
+        assert len(queried(core, "data", columns=("amount",))) == 2
 
 
 # ------------------------------------------------------------------------------------------- connections and engines
@@ -231,21 +231,21 @@ def connection() -> Iterator[Any]:
 def test_a_connection_stays_the_hosts(connection: Any) -> None:
     with analytics_core.connect(connection) as core:
         connection.execute("INSERT INTO sales VALUES ('Spain', 1, '2024-03-01')")
-        assert asked(core, "sales", "count") == [(4,)]
+        assert queried(core, "sales", "count") == [(4,)]
     assert connection.execute("SELECT count(*) FROM sales").fetchall() == [(4,)]
 
 
 def test_what_a_connection_has_not_committed_is_not_seen(connection: Any) -> None:
     with analytics_core.connect(connection) as core:
         connection.execute("BEGIN; INSERT INTO sales VALUES ('Spain', 1, '2024-03-01')")
-        assert asked(core, "sales", "count") == [(3,)]
+        assert queried(core, "sales", "count") == [(3,)]
 
 
 def test_a_connection_that_its_host_closed_is_told(connection: Any) -> None:
     with analytics_core.connect(connection) as core:
         connection.close()
         with pytest.raises(DatabaseError, match="that was handed over is closed; keep it open"):
-            asked(core, "sales", "count")
+            queried(core, "sales", "count")
     with pytest.raises(SourceError, match="connection is closed"):
         analytics_core.connect(connection)
 
@@ -253,15 +253,15 @@ def test_a_connection_that_its_host_closed_is_told(connection: Any) -> None:
 def test_a_connection_with_a_locked_configuration_is_taken(connection: Any) -> None:
     connection.execute("SET enable_external_access = false; SET lock_configuration = true")
     with analytics_core.connect(connection) as core:
-        assert asked(core, "sales", "count") == [(3,)]
+        assert queried(core, "sales", "count") == [(3,)]
 
 
 def test_the_settings_of_a_hosts_connection_stay(connection: Any) -> None:
     connection.execute("SET TimeZone = 'Europe/Rome'")
     with analytics_core.connect(connection) as core:
-        assert asked(core, "sales", "count") == [(3,)]
-    told = connection.execute("SELECT current_setting('TimeZone'), current_setting('python_enable_replacements')")
-    assert told.fetchall() == [("Europe/Rome", True)]
+        assert queried(core, "sales", "count") == [(3,)]
+    result = connection.execute("SELECT current_setting('TimeZone'), current_setting('python_enable_replacements')")
+    assert result.fetchall() == [("Europe/Rome", True)]
 
 
 def test_an_engine_is_not_disposed(folder: Path) -> None:
@@ -270,7 +270,7 @@ def test_an_engine_is_not_disposed(folder: Path) -> None:
     sa.event.listen(engine, "engine_disposed", disposed.append)
     with engine.connect() as connection:
         with analytics_core.connect(engine) as core:
-            assert asked(core, "sales", "count") == [(3,)]
+            assert queried(core, "sales", "count") == [(3,)]
         assert connection.exec_driver_sql("SELECT count(*) FROM sales").scalar() == 3
     assert disposed == []
     engine.dispose()
@@ -291,6 +291,6 @@ def test_frames_are_asked_by_several_threads_at_once() -> None:
     rows = pd.DataFrame({"group": [number % 7 for number in range(20_000)], "amount": 1.0})
     with analytics_core.connect({"sales": rows}) as core, ThreadPoolExecutor(8) as pool:
         asks = [
-            pool.submit(asked, core, "sales", total("amount"), columns=("group",), row_limit=n) for n in range(1, 25)
+            pool.submit(queried, core, "sales", total("amount"), columns=("group",), row_limit=n) for n in range(1, 25)
         ]
         assert [len(ask.result()) for ask in asks] == [min(n, 7) for n in range(1, 25)]

@@ -179,7 +179,7 @@ def written(content: bytes | str | Callable[[Path], object]) -> Callable[[Path],
 
 
 @for_each(
-    ("name", "content", "told"),
+    ("name", "content", "text"),
     [
         ("a.csv", CSV, "file 'a.csv', row 3: it has 3 cells, and the table 2 columns"),
         ("a.csv", "a,b\n" + "1,2\n" * 30_000 + "1,2,secret\n", "file 'a.csv', row 30002: it has 3 cells"),
@@ -204,18 +204,18 @@ def written(content: bytes | str | Callable[[Path], object]) -> Callable[[Path],
         ("a.py", b"secret = 1", "what it is cannot be told by its name or first bytes"),
     ],
 )  # fmt: skip
-def test_a_file_that_cannot_be_read_is_told_where_it_breaks(name: str, content: Any, told: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_told_where_it_breaks(name: str, content: Any, text: str, tmp_path: Path) -> None:
     written(content)(tmp_path / name)
     error = refusal(tmp_path / name)
-    assert told in str(error)
+    assert text in str(error)
     assert error.extra["file"] == name
     assert "secret" not in json.dumps(error.to_payload())
 
 
 def test_a_file_that_is_cut_is_told(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": list(range(100_000))}), tmp_path / "a.parquet")
-    whole = (tmp_path / "a.parquet").read_bytes()
-    (tmp_path / "a.parquet").write_bytes(whole[: len(whole) // 2])
+    original = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(original[: len(original) // 2])
     assert "it is damaged" in str(refusal(tmp_path / "a.parquet"))
 
 
@@ -239,7 +239,7 @@ def test_a_database_or_several_sheets_are_no_part_of_a_dict(tmp_path: Path) -> N
     assert "it has several sheets with rows" in str(refusal({"x": tmp_path / "book.xlsx"}))
 
 
-READS_AS_NOBODY = """
+READS_AS_NO_ONE = """
 import os, sys
 import analytics_core, analytics_core.errors
 analytics_core.connect(sys.argv[1]).close()  # loads all that reads files: nobody may look where it lies
@@ -258,19 +258,19 @@ def test_a_file_without_rights_is_told() -> None:
         path = Path(folder) / "sales.csv"
         path.write_text("a\n1\n")
         path.chmod(0o600)
-        assert "file 'sales.csv': this process may not look into its folder" in read_as_nobody(path)
+        assert "file 'sales.csv': this process may not look into its folder" in read_as_no_one(path)
         path.parent.chmod(0o755)
-        assert "file 'sales.csv': this process may not read it" in read_as_nobody(path)
+        assert "file 'sales.csv': this process may not read it" in read_as_no_one(path)
 
 
-def read_as_nobody(path: Path) -> str:
-    command = [sys.executable, "-c", READS_AS_NOBODY, str(path)]
+def read_as_no_one(path: Path) -> str:
+    command = [sys.executable, "-c", READS_AS_NO_ONE, str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 # ------------------------------------------------------------------------------------------------------- columns
 @for_each(
-    ("made", "column", "told"),
+    ("made", "column", "text"),
     [
         (lambda: pd.DataFrame({"a": [1, "x"]}, dtype=object), "a", r"several types: int \(1\), str \(1\)"),
         (lambda: pd.DataFrame({"a": [pd.Timestamp("2024"), "x", None]}, dtype=object), "a", "Timestamp .* str"),
@@ -288,8 +288,8 @@ def read_as_nobody(path: Path) -> str:
         (lambda: {"sales": pd.DataFrame({"b": [1], "a": [object()]})}, "a", "sales: column 'a' holds"),
     ],
 )
-def test_a_column_that_cannot_be_read_is_named(made: Callable[[], Any], column: str, told: str) -> None:
-    with pytest.raises(SourceError, match=told) as caught:
+def test_a_column_that_cannot_be_read_is_named(made: Callable[[], Any], column: str, text: str) -> None:
+    with pytest.raises(SourceError, match=text) as caught:
         analytics_core.connect(made())
     assert caught.value.extra["column"] == column
 
@@ -314,7 +314,7 @@ def test_a_frame_that_a_connection_has_registered_is_no_dataset_and_the_error_sa
     connection = duckdb.connect()
     connection.execute("CREATE TABLE orders (n INTEGER)")
     connection.register("v", pd.DataFrame({"n": [1]}))
-    told = r"no dataset 'v' \(there are: orders; .* core.dataset_from\)"
-    with analytics_core.connect(connection) as core, pytest.raises(NotFoundError, match=told):
+    text = r"no dataset 'v' \(there are: orders; .* core.dataset_from\)"
+    with analytics_core.connect(connection) as core, pytest.raises(NotFoundError, match=text):
         core.dataset("v")
     connection.close()

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.any_form import HOSTILE, places, with_value
-from tests.support.bundles import ASKED, BY_COUNTRY, ORDERS, SHOP, bundle, packed
+from tests.support.bundles import ASKING, BY_COUNTRY, ORDERS, SHOP, bundle, packed
 from tests.support.small_core import small_core
 
 from analytics_core import AnalyticsCore
@@ -30,7 +30,7 @@ HERE: dict[str, int | str] = {"shop": 1, SHOP: 1}
 GONE = object()
 
 
-def whole() -> dict[str, Any]:
+def entire() -> dict[str, Any]:
     """Return a bundle with a document of each kind."""
     documents = {path: content for path, content in bundle().items() if isinstance(content, dict)}
     layer = {"name": "n", "annotationType": "EVENT", "sourceType": "NATIVE", "value": {"name": "out"}, "style": "solid"}
@@ -38,7 +38,7 @@ def whole() -> dict[str, Any]:
         annotation_layers=[{**layer, "show": True, "showMarkers": False}], deck_slices=[{"uuid": BY_COUNTRY}]
     )
     documents["export/charts/in_all.yaml"]["tags"] = ["one", "two"]
-    documents["export/dashboards/board.yaml"].update(tags=["one"], roles=["some"], charts=[ASKED])
+    documents["export/dashboards/board.yaml"].update(tags=["one"], roles=["some"], charts=[ASKING])
     moment = {"start_dttm": "2024-01-01T00:00:00+00:00", "end_dttm": "2024-01-02T00:00:00+00:00", "short_descr": "x"}
     return {
         **documents,
@@ -60,7 +60,7 @@ def whole() -> dict[str, Any]:
     }  # fmt: skip
 
 
-PLACES = sorted(places(whole()), key=repr)
+PLACES = sorted(places(entire()), key=repr)
 MOMENTS = (datetime.date(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59, tzinfo=datetime.UTC))
 ODD = (
     *MOMENTS,
@@ -82,7 +82,7 @@ CHANGES = st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from((GONE, *VA
 
 
 def changed(changes: list[tuple[tuple[Any, ...], Any]]) -> bytes:
-    documents: Any = whole()
+    documents: Any = entire()
     for path, value in changes:
         try:
             documents = without(documents, path) if value is GONE else with_value(documents, path, value)
@@ -109,7 +109,7 @@ def outcome(core: AnalyticsCore, source: bytes, **how: Any) -> tuple[str, Any]:
     return "loaded", (records, report.skipped, report.left_out)
 
 
-def are_ruled(source: bytes, records: Any, skipped: Any, _left: Any) -> bool:
+def are_ruled(source: bytes, records: Any, skipped: Any, _rest: Any) -> bool:
     """Tell whether the role and the rule of a bundle are there, or told as files that hold none."""
     with zipfile.ZipFile(io.BytesIO(source)) as zipped:
         rights = {"export/role.yaml", "export/rule.yaml"}.intersection(zipped.namelist())

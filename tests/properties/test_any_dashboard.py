@@ -70,14 +70,14 @@ FUZZ = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scop
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
+def filtered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
     with filtered_dashboard(f"sqlite:///{tmp_path_factory.mktemp('any')}/shop.db") as made:
         yield made
 
 
-def ask(shown: FilteredDashboard, **given_: Any) -> None:
+def ask(board: FilteredDashboard, **given_: Any) -> None:
     """Ask all that a dashboard answers, for each actor; what it raises beside typed errors goes on."""
-    for name, (core, _) in shown.actors().items():
+    for name, (core, _) in board.actors().items():
         with suppress(AnalyticsError):
             for chart in core.dashboards.data(1, **given_):
                 with suppress(AnalyticsError):
@@ -89,11 +89,11 @@ def ask(shown: FilteredDashboard, **given_: Any) -> None:
                 core.dashboards.filter_options(1, filter_id, filters=given_.get("filters"))
 
 
-def without_hidden(shown: FilteredDashboard, **given_: Any) -> None:
+def without_hidden(board: FilteredDashboard, **given_: Any) -> None:
     """Check that guest and reader are answered inside of their rows."""
     acme = {key for (key,) in by_hand("ids", "tenant = 'acme'")}
     for name in ("reader", "guest"):
-        core, _ = shown.actors()[name]
+        core, _ = board.actors()[name]
         with suppress(AnalyticsError):
             data = core.dashboards.data(1, **given_)
             with suppress(AnalyticsError):
@@ -105,42 +105,42 @@ def without_hidden(shown: FilteredDashboard, **given_: Any) -> None:
 @pytest.mark.slow
 @FUZZ
 @given(data=st.data())
-def test_whatever_is_stored_is_answered_or_told(shown: FilteredDashboard, data: st.DataObject) -> None:
+def test_whatever_is_stored_is_answered_or_told(filtered: FilteredDashboard, data: st.DataObject) -> None:
     stored = with_value(METADATA, data.draw(st.sampled_from(list(places(METADATA)))), data.draw(ANYTHING))
     with suppress(AnalyticsError, UnicodeEncodeError):
-        shown.world.admin.dashboards.update(1, {"json_metadata": json.dumps(stored)})
-        ask(shown)
-        without_hidden(shown)
+        filtered.world.admin.dashboards.update(1, {"json_metadata": json.dumps(stored)})
+        ask(filtered)
+        without_hidden(filtered)
 
 
 @pytest.mark.slow
 @FUZZ
 @given(data=st.data())
-def test_whatever_layout_is_stored_is_answered_or_told(shown: FilteredDashboard, data: st.DataObject) -> None:
-    shown.store()
-    layout = json.loads(shown.world.admin.dashboards.get(1).position_json or "{}")
+def test_whatever_layout_is_stored_is_answered_or_told(filtered: FilteredDashboard, data: st.DataObject) -> None:
+    filtered.store()
+    layout = json.loads(filtered.world.admin.dashboards.get(1).position_json or "{}")
     changed = with_value(layout, data.draw(st.sampled_from(list(places(layout)))), data.draw(ANYTHING))
     try:
         with suppress(AnalyticsError, UnicodeEncodeError):
-            shown.world.admin.dashboards.update(1, {"position_json": json.dumps(changed)})
-            ask(shown, tabs=["Cities"])
-            without_hidden(shown)
+            filtered.world.admin.dashboards.update(1, {"position_json": json.dumps(changed)})
+            ask(filtered, tabs=["Cities"])
+            without_hidden(filtered)
     finally:
-        shown.world.admin.dashboards.update(1, {"position_json": json.dumps(layout)})
+        filtered.world.admin.dashboards.update(1, {"position_json": json.dumps(layout)})
 
 
 @pytest.mark.slow
 @FUZZ
 @given(data=st.data())
-def test_whatever_is_asked_is_answered_or_told(shown: FilteredDashboard, data: st.DataObject) -> None:
-    shown.store()
-    asked = {"filters": VALUES}
-    asked = with_value(asked, data.draw(st.sampled_from(list(places(asked)))), data.draw(ANYTHING))
-    ask(shown, **asked)
-    without_hidden(shown, **asked)
+def test_whatever_is_asked_is_answered_or_told(filtered: FilteredDashboard, data: st.DataObject) -> None:
+    filtered.store()
+    request = {"filters": VALUES}
+    request = with_value(request, data.draw(st.sampled_from(list(places(request)))), data.draw(ANYTHING))
+    ask(filtered, **request)
+    without_hidden(filtered, **request)
     given_ = {"filters": VALUES, "cross_filters": CROSS_FILTERS, "url_params": {"a": "b"}, "tabs": ["Cities"]}
     given_ = with_value(given_, data.draw(st.sampled_from(list(places(given_)))), data.draw(ANYTHING))
-    reader, _ = shown.actors()["reader"]
+    reader, _ = filtered.actors()["reader"]
     with suppress(AnalyticsError):
         found = reader.dashboards.data(1, **given_)
         with suppress(AnalyticsError):

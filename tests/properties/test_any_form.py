@@ -15,7 +15,7 @@ from tests.support.any_form import HOSTILE, places, with_value
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core._content.lookups.chart_contexts import ChartContexts
-from analytics_core._superset.field_names import ASKED
+from analytics_core._superset.field_names import QUERY_WORDS
 from analytics_core._superset.registry import ChartKinds
 from analytics_core.errors import AnalyticsError, PayloadError
 from analytics_core.models.query_context import parse_query_context
@@ -68,7 +68,7 @@ FORM: dict[str, Any] = {
 def forms(draw: st.DrawFn) -> dict[str, Any]:
     form = {**FORM, "viz_type": draw(st.sampled_from([*KINDS, "of a plug-in"]))}
     for _ in range(draw(st.integers(1, 3))):
-        path = draw(st.sampled_from([*places(form), *((name,) for name in sorted(ASKED - form.keys()))]))
+        path = draw(st.sampled_from([*places(form), *((name,) for name in sorted(QUERY_WORDS - form.keys()))]))
         form = with_value(form, path, draw(st.sampled_from(HOSTILE)))
     return form
 

@@ -32,7 +32,7 @@ SECRET = "s3cr3t-of-the-vault"
 HIDDEN = "hidden-row-77"
 KEY = "k3y-of-the-core-0123456789"
 FOLDER = "folder-nobody-should-see"
-NEVER_SHOWN = (SECRET, HIDDEN, KEY, FOLDER)
+NEVER_DISPLAYED = (SECRET, HIDDEN, KEY, FOLDER)
 
 TABLE = """CREATE TABLE orders (id BIGINT NOT NULL, city VARCHAR(20), quantity INTEGER, price DECIMAL(10, 2),
 weight DOUBLE, is_paid BOOLEAN, ordered_at TIMESTAMP, shipped_on DATE, note VARCHAR(40), visible INTEGER)"""
@@ -132,9 +132,9 @@ def explained_text(world: World, payload: Any) -> str:
 def check(world: World, payload: Any) -> str:
     """Ask and explain; nothing may be written or shown that must not be."""
     text = answer_text(world, payload)
-    for shown in (text, explained_text(world, payload)):
-        for secret in NEVER_SHOWN:
-            assert secret not in shown
+    for output in (text, explained_text(world, payload)):
+        for secret in NEVER_DISPLAYED:
+            assert secret not in output
     assert fingerprint(world.folder) == world.before
     return text
 

@@ -114,9 +114,9 @@ def test_the_order_of_the_rows_does_not_matter(seed: int, points: int, shuffle: 
 def test_rows_with_null_and_missing_rows_are_the_same_gap(seed: int, points: int, at: int) -> None:
     y, moments = _series(seed, points), moments_of(TimeGrain.DAY, points)
     gap = 1 + at % (points - 2)
-    kept = np.arange(points) != gap
-    nulled = np.where(kept, y, np.nan)
-    with_row, without = forecast(nulled, moments=moments), forecast(y[kept], moments=moments[kept])
+    mask = np.arange(points) != gap
+    nulled = np.where(mask, y, np.nan)
+    with_row, without = forecast(nulled, moments=moments), forecast(y[mask], moments=moments[mask])
     np.testing.assert_array_equal(with_row.yhat[-10:], without.yhat[-10:])
 
 

@@ -125,7 +125,7 @@ class ChoosyAboutDatasets(Policy):
 
 
 @pytest.mark.parametrize(
-    ("act", "is_asked"),
+    ("act", "is_consulted"),
     [
         (Permission.READ_DATABASE, False),
         (Permission.READ_DATASET, True),
@@ -133,9 +133,9 @@ class ChoosyAboutDatasets(Policy):
         (Permission.READ_DASHBOARD, True),
     ],
 )
-def test_a_policy_is_asked_about_what_its_methods_bear_on(act, is_asked):
+def test_a_policy_is_asked_about_what_its_methods_bear_on(act, is_consulted):
     someone = Actor(user=User(id=2, username="u"))
-    assert (scope_of(ChoosyAboutDatasets(), act, someone) is None) is is_asked
+    assert (scope_of(ChoosyAboutDatasets(), act, someone) is None) is is_consulted
 
 
 def test_a_policy_whose_method_was_replaced_on_the_object_is_asked_too():

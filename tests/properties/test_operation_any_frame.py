@@ -74,14 +74,14 @@ def check(name: str, table: pd.DataFrame, options: dict[str, Any]) -> bool:
         read = read_options(OPERATIONS[name], options, place=name)
         applied = OPERATIONS[name].apply(table, read)
         result = applied.frame if isinstance(applied, FrameWithNotes) else applied
-        shown = flattened_for_output(result)
+        flat = flattened_for_output(result)
     except (PostProcessingError, LimitError) as error:
-        made, told = False, error.message
+        made, message = False, error.message
     else:
-        made, told = True, name
+        made, message = True, name
         assert isinstance(result, pd.DataFrame)
-        assert len(shown) == len(result)
-        assert len(from_pandas(shown).columns) == len(shown.columns)
-    assert told
+        assert len(flat) == len(result)
+        assert len(from_pandas(flat).columns) == len(flat.columns)
+    assert message
     assert picture(table) == before
     return made

@@ -39,7 +39,7 @@ OF_KIND: dict[ValueKind, list[Any]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Requested:
     operation: str
     options: Mapping[str, Any]
 
@@ -61,23 +61,23 @@ def _columns(draw: st.DrawFn, name: str, rows: int) -> FrameColumn:
 
 
 @st.composite
-def asked_steps(draw: st.DrawFn) -> list[Asked]:
+def requested_steps(draw: st.DrawFn) -> list[Requested]:
     names = draw(st.lists(st.sampled_from(WITHOUT_FORECAST), min_size=1, max_size=3))
-    return [Asked(operation=name, options=draw(options_of(name))) for name in names]
+    return [Requested(operation=name, options=draw(options_of(name))) for name in names]
 
 
 @settings(suppress_health_check=list(HealthCheck))
-@given(frame=frames_of_queries(), steps=asked_steps())
-def test_any_steps_give_an_answer_or_a_typed_error(frame: Frame, steps: list[Asked]) -> None:
+@given(frame=frames_of_queries(), steps=requested_steps())
+def test_any_steps_give_an_answer_or_a_typed_error(frame: Frame, steps: list[Requested]) -> None:
     before = repr([(column.name, column.to_list()) for column in frame.columns])
     try:
         result = run_steps(frame, read_steps(steps, OPERATIONS)).frame
     except (PostProcessingError, LimitError) as error:
-        told = error.message
+        message = error.message
     else:
-        told = ""
+        message = ""
         assert orjson.loads(b"".join(record_chunks(result, small_rows=0))) is not None
         assert repr(records(frame_from_bytes(frame_to_bytes(result)))) == repr(records(result))
     # What no operation foresaw would be told in these words.
-    assert "does not work on this frame" not in told
+    assert "does not work on this frame" not in message
     assert repr([(column.name, column.to_list()) for column in frame.columns]) == before

@@ -19,19 +19,19 @@ NUMBERS = st.one_of(st.none(), st.integers(-50, 50).map(float), st.floats(-1e6, 
 WHISKERS = st.sampled_from([("tukey", None), ("min/max", None), ("percentile", (5, 95)), ("percentile", (0, 50.5))])
 
 
-def box_of(held: list[float], kind: str, percentiles: tuple[float, float] | None) -> list[Any]:
+def box_of(values: list[float], kind: str, percentiles: tuple[float, float] | None) -> list[Any]:
     """Return the statistics of values in the order of the rows, by NumPy."""
-    q1, q3 = (float(np.percentile(held, q, method="midpoint")) for q in (25, 75))
+    q1, q3 = (float(np.percentile(values, q, method="midpoint")) for q in (25, 75))
     if kind == "tukey":
         # A whisker never ends inside its box, as it would where no value lies between the box and the fence.
-        high = max(q3, *(value for value in held if value <= q3 + 1.5 * (q3 - q1)))
-        low = min(q1, *(value for value in held if value >= q1 - 1.5 * (q3 - q1)))
+        high = max(q3, *(value for value in values if value <= q3 + 1.5 * (q3 - q1)))
+        low = min(q1, *(value for value in values if value >= q1 - 1.5 * (q3 - q1)))
     elif percentiles is None:
-        low, high = min(held), max(held)
+        low, high = min(values), max(values)
     else:
-        low, high = (float(np.percentile(held, q)) for q in percentiles)
-    outliers = [value for value in held if value > high] + [value for value in held if value < low]
-    return [math.fsum(held) / len(held), float(np.median(held)), high, low, q1, q3, len(held), outliers]
+        low, high = (float(np.percentile(values, q)) for q in percentiles)
+    outliers = [value for value in values if value > high] + [value for value in values if value < low]
+    return [math.fsum(values) / len(values), float(np.median(values)), high, low, q1, q3, len(values), outliers]
 
 
 @pytest.mark.slow

@@ -15,11 +15,11 @@ from tests.support.window_frames import NUMERIC_DTYPES, SERIES, cells, column
 
 from analytics_core import postprocessing
 
-WHOLE = st.lists(st.integers(-(2**40), 2**40), max_size=20)
+INTEGERS = st.lists(st.integers(-(2**40), 2**40), max_size=20)
 LABELS = st.sampled_from([("s", "a"), ("s", "b"), ("s", None), ("t", "a"), ("t", "")])
 
 
-@given(values=WHOLE)
+@given(values=INTEGERS)
 def test_cum_then_diff_gives_the_column_back(values: list[int]) -> None:
     frame = pd.DataFrame({"x": pd.Series(values, dtype="int64")})
     running = postprocessing.cum(frame, columns={"x": "x"}, operator="sum")
@@ -38,10 +38,10 @@ def test_running_results_are_those_of_a_plain_loop(
     values: list[float | None], dtype: str, operator: str, step: Callable[[float, float], float]
 ) -> None:
     frame = pd.DataFrame({"x": column(values, dtype)})
-    held = [0.0 if value is None else float(value) for value in cells(frame["x"])]
+    numbers = [0.0 if value is None else float(value) for value in cells(frame["x"])]
     made = cells(postprocessing.cum(frame, columns={"x": "y"}, operator=operator)["y"])
     tolerance = 1e-4 if dtype == "float32" else 1e-12
-    for one, other in zip(made, accumulate(held, step), strict=True):
+    for one, other in zip(made, accumulate(numbers, step), strict=True):
         assert (
             (one is None and math.isnan(other))
             or math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance * 1e5)

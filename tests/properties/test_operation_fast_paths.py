@@ -14,19 +14,19 @@ from analytics_core._engine.frames.grouping import factorized_texts, group_rows,
 from analytics_core._engine.frames.operations import geodetic_parse
 
 FLOATS = st.sampled_from([0.0, -0.0, 1.5, -1.5, float("nan"), float("inf"), float("-inf"), 5e-324, 1e308])
-WHOLE = st.integers(-3, 3) | st.integers(-(2**62), 2**62)
-ROWS = st.lists(st.tuples(st.integers(0, 3), WHOLE, FLOATS | st.floats(-2, 2)), max_size=40)
+INTEGERS = st.integers(-3, 3) | st.integers(-(2**62), 2**62)
+ROWS = st.lists(st.tuples(st.integers(0, 3), INTEGERS, FLOATS | st.floats(-2, 2)), max_size=40)
 
 
 def arrays(rows: list[tuple[int, int, float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    codes, whole, floats = zip(*rows, strict=True) if rows else ((), (), ())
-    return np.array(codes, np.int64), np.array(whole, np.int64), np.array(floats, np.float64)
+    codes, ints, floats = zip(*rows, strict=True) if rows else ((), (), ())
+    return np.array(codes, np.int64), np.array(ints, np.int64), np.array(floats, np.float64)
 
 
 @given(rows=ROWS)
 def test_the_order_of_rows_is_that_of_lexsort(rows: list[tuple[int, int, float]]) -> None:
-    codes, whole, floats = arrays(rows)
-    for keys in [(floats,), (whole,), (codes, floats), (floats, codes), (codes, whole, floats), (floats, whole, codes)]:
+    codes, ints, floats = arrays(rows)
+    for keys in [(floats,), (ints,), (codes, floats), (floats, codes), (codes, ints, floats), (floats, ints, codes)]:
         assert stable_order(keys).tolist() == np.lexsort(keys[::-1]).tolist()
 
 
@@ -38,8 +38,8 @@ def test_keys_that_do_not_fit_into_one_number_are_sorted_too() -> None:
 
 @given(rows=ROWS)
 def test_ranks_are_those_of_pandas(rows: list[tuple[int, int, float]]) -> None:
-    codes, whole, floats = arrays(rows)
-    frame = pd.DataFrame({"group": codes, "whole": whole, "float": floats})
+    codes, ints, floats = arrays(rows)
+    frame = pd.DataFrame({"group": codes, "whole": ints, "float": floats})
     for metric in ("whole", "float"):
         expected = frame.groupby("group")[metric].rank(pct=True)
         got = postprocessing.rank(frame, metric=metric, group_by="group")["rank"]
@@ -113,24 +113,22 @@ def test_texts_are_grouped_as_objects_are(keys: list[str | None], further: bool)
 
 @given(rows=ROWS, ends=st.sampled_from([(5, 95), (0, 100), (33.3, 50)]))
 def test_boxes_are_those_of_numpy_group_by_group(rows: list[tuple[int, int, float]], ends: tuple[float, float]) -> None:
-    codes, whole, floats = arrays(rows)
-    frame = pd.DataFrame(
-        {"group": codes, "whole": whole % 1000, "float": np.where(np.isfinite(floats), floats, np.nan)}
-    )
+    codes, ints, floats = arrays(rows)
+    frame = pd.DataFrame({"group": codes, "whole": ints % 1000, "float": np.where(np.isfinite(floats), floats, np.nan)})
     for metric in ("whole", "float"):
         boxes = postprocessing.boxplot(
             frame, groupby="group", metrics=metric, whisker_type="percentile", percentiles=ends
         )
         for _, box in boxes.iterrows():
-            held = frame.loc[frame["group"] == box["group"], metric].dropna().to_numpy()
-            assert box[f"{metric}__count"] == len(held)
-            if len(held):
+            values = frame.loc[frame["group"] == box["group"], metric].dropna().to_numpy()
+            assert box[f"{metric}__count"] == len(values)
+            if len(values):
                 with np.errstate(over="ignore"):
-                    low, high = np.percentile(held, ends)
-                    middle = [np.percentile(held, q, method="midpoint") for q in (25, 50, 75)]
+                    low, high = np.percentile(values, ends)
+                    middle = [np.percentile(values, q, method="midpoint") for q in (25, 50, 75)]
                 made = [box[f"{metric}__{name}"] for name in ("min", "max", "q1", "median", "q3")]
                 assert made == [low, high, *middle]
-                outside = [*held[held > high].tolist(), *held[held < low].tolist()]
+                outside = [*values[values > high].tolist(), *values[values < low].tolist()]
                 assert box[f"{metric}__outliers"] == outside
 
 

@@ -75,8 +75,8 @@ def test_totals_of_a_pivot_are_the_aggregates_of_all_rows(table: pd.DataFrame) -
         marginal_distributions=True,
         drop_missing_columns=False,
     )
-    whole = [plain(value) for value in table["n"]]
-    assert same_number(result[("n", "All")].iloc[-1], aggregate_of("sum", whole))
+    values = [plain(value) for value in table["n"]]
+    assert same_number(result[("n", "All")].iloc[-1], aggregate_of("sum", values))
     assert result.index[-1] == "All"
 
 

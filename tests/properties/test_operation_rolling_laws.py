@@ -20,15 +20,15 @@ SERIES = st.lists(NUMBERS, max_size=20)
 
 OF_SOME: dict[str, Any] = {
     "sum": math.fsum,
-    "mean": lambda held: math.fsum(held) / len(held),
+    "mean": lambda retained: math.fsum(retained) / len(retained),
     "median": np.median,
     "min": min,
     "max": max,
     "prod": math.prod,
-    "std": lambda held: np.std(held, ddof=1) if len(held) > 1 else None,
-    "var": lambda held: np.var(held, ddof=1) if len(held) > 1 else None,
+    "std": lambda retained: np.std(retained, ddof=1) if len(retained) > 1 else None,
+    "var": lambda retained: np.var(retained, ddof=1) if len(retained) > 1 else None,
     "count": len,
-    "percentile": lambda held: np.percentile(held, 30),
+    "percentile": lambda retained: np.percentile(retained, 30),
 }
 OF_NONE = {"sum": 0, "prod": 1, "count": 0}
 
@@ -52,10 +52,10 @@ def test_each_window_gives_what_its_rows_alone_give(
     expected = []
     for row in range(len(values)):
         rows = window_rows(row, len(values), window, center=center)
-        held = [value for value in (values[place] for place in rows) if value is not None]
+        numbers = [value for value in (values[place] for place in rows) if value is not None]
         # A count is of the rows; pandas needs that many rows for it, not values.
-        enough = (len(rows) if kind == "count" else len(held)) >= needed
-        expected.append((OF_SOME[kind](held) if held else OF_NONE.get(kind)) if enough else None)
+        enough = (len(rows) if kind == "count" else len(numbers)) >= needed
+        expected.append((OF_SOME[kind](numbers) if numbers else OF_NONE.get(kind)) if enough else None)
     made = cells(result["x"])
     for one, other in zip(made, expected[max(needed - 1, 0) :], strict=True):
         assert one == other or math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-7)
@@ -71,9 +71,9 @@ def test_a_place_counts_from_the_first_row_of_the_window_to_the_first_extreme(
         center=center,
     )  # fmt: skip
     for row, made in enumerate(cells(result["x"])):
-        held = [values[place] for place in window_rows(row, len(values), window, center=center)]
-        known = [value for value in held if value is not None]
-        assert made == (held.index(choose(known)) if known else None)
+        row_values = [values[place] for place in window_rows(row, len(values), window, center=center)]
+        known = [value for value in row_values if value is not None]
+        assert made == (row_values.index(choose(known)) if known else None)
 
 
 @pytest.mark.slow

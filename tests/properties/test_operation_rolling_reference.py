@@ -17,43 +17,43 @@ from analytics_core import postprocessing
 from analytics_core.models.postprocessing import RollingType
 
 Values = Sequence[float | None]
-Held = list[Fraction]
+Waiting = list[Fraction]
 
 
-def mean(held: Held) -> Fraction:
-    return sum(held, Fraction(0)) / len(held)
+def mean(numbers: Waiting) -> Fraction:
+    return sum(numbers, Fraction(0)) / len(numbers)
 
 
-def powers(held: Held, power: int) -> Fraction:
-    middle = mean(held)
-    return sum(((value - middle) ** power for value in held), Fraction(0))
+def powers(numbers: Waiting, power: int) -> Fraction:
+    middle = mean(numbers)
+    return sum(((value - middle) ** power for value in numbers), Fraction(0))
 
 
-def variance(held: Held, ddof: int = 1) -> Fraction | None:
-    return powers(held, 2) / (len(held) - ddof) if len(held) > ddof else None
+def variance(numbers: Waiting, ddof: int = 1) -> Fraction | None:
+    return powers(numbers, 2) / (len(numbers) - ddof) if len(numbers) > ddof else None
 
 
 def root(value: Fraction | None) -> float | None:
     return None if value is None else math.sqrt(value)
 
 
-def skewness(held: Held) -> float | None:
-    n, squares = len(held), powers(held, 2) if held else Fraction(0)
+def skewness(numbers: Waiting) -> float | None:
+    n, squares = len(numbers), powers(numbers, 2) if numbers else Fraction(0)
     if n < 3 or not squares:
         return None
-    return float(powers(held, 3) / n) / float(squares / n) ** 1.5 * math.sqrt(n * (n - 1)) / (n - 2)
+    return float(powers(numbers, 3) / n) / float(squares / n) ** 1.5 * math.sqrt(n * (n - 1)) / (n - 2)
 
 
-def kurtosis(held: Held) -> Fraction | None:
-    n, squares = len(held), powers(held, 2) if held else Fraction(0)
+def kurtosis(numbers: Waiting) -> Fraction | None:
+    n, squares = len(numbers), powers(numbers, 2) if numbers else Fraction(0)
     if n < 4 or not squares:
         return None
-    plain = powers(held, 4) * n / squares**2
+    plain = powers(numbers, 4) * n / squares**2
     return Fraction(n - 1, (n - 2) * (n - 3)) * ((n + 1) * plain - 3 * (n - 1))
 
 
-def quantile(held: Held, share: Fraction) -> Fraction:
-    ordered = sorted(held)
+def quantile(numbers: Waiting, share: Fraction) -> Fraction:
+    ordered = sorted(numbers)
     place = share * (len(ordered) - 1)
     below = math.floor(place)
     after = ordered[min(below + 1, len(ordered) - 1)]
@@ -65,17 +65,17 @@ def place_of(window: Values, best: Callable[[list[float]], float]) -> int:
     return list(window).index(best(present))
 
 
-OF_VALUES: dict[str, tuple[dict[str, Any], Callable[[Held], Any]]] = {
-    **dict.fromkeys(("sum", "nansum", "cumsum"), ({}, lambda held: sum(held, Fraction(0)))),
+OF_VALUES: dict[str, tuple[dict[str, Any], Callable[[Waiting], Any]]] = {
+    **dict.fromkeys(("sum", "nansum", "cumsum"), ({}, lambda retained: sum(retained, Fraction(0)))),
     **dict.fromkeys(("mean", "average", "nanmean"), ({}, mean)),
-    **dict.fromkeys(("median", "nanmedian"), ({}, lambda held: quantile(held, Fraction(1, 2)))),
+    **dict.fromkeys(("median", "nanmedian"), ({}, lambda retained: quantile(retained, Fraction(1, 2)))),
     **dict.fromkeys(("min", "nanmin"), ({}, min)),
     **dict.fromkeys(("max", "nanmax"), ({}, max)),
     **dict.fromkeys(("prod", "product", "cumprod"), ({}, math.prod)),
-    **dict.fromkeys(("percentile", "nanpercentile"), ({"q": 30}, lambda held: quantile(held, Fraction(3, 10)))),
-    "quantile": ({"quantile": 0.25}, lambda held: quantile(held, Fraction(1, 4))),
-    "std": ({}, lambda held: root(variance(held))),
-    "var": ({"ddof": 2}, lambda held: variance(held, 2)),
+    **dict.fromkeys(("percentile", "nanpercentile"), ({"q": 30}, lambda retained: quantile(retained, Fraction(3, 10)))),
+    "quantile": ({"quantile": 0.25}, lambda retained: quantile(retained, Fraction(1, 4))),
+    "std": ({}, lambda retained: root(variance(retained))),
+    "var": ({"ddof": 2}, lambda retained: variance(retained, 2)),
     "skew": ({}, skewness),
     "kurt": ({}, kurtosis),
 }
@@ -105,21 +105,21 @@ def windows(values: Values, window: int, *, center: bool) -> list[Values]:
 def expected(kind: str, values: Values, other: Values, window: int, *, center: bool, least: int) -> list[Any]:
     made: list[Any] = []
     for rows, beside in zip(windows(values, window, center=center), windows(other, window, center=center), strict=True):
-        held = [Fraction(value) for value in rows if value is not None]
+        numbers = [Fraction(value) for value in rows if value is not None]
         pairs = [(Fraction(a), Fraction(b)) for a, b in zip(rows, beside, strict=True) if None not in (a, b)]
-        enough = len(pairs if kind in ("cov", "corr") else held) >= least
-        made.append(_made(kind, rows, held, pairs) if enough else None)
+        enough = len(pairs if kind in ("cov", "corr") else numbers) >= least
+        made.append(_made(kind, rows, numbers, pairs) if enough else None)
     return made
 
 
-def _made(kind: str, rows: Values, held: Held, pairs: list[tuple[Fraction, Fraction]]) -> Any:
+def _made(kind: str, rows: Values, numbers: Waiting, pairs: list[tuple[Fraction, Fraction]]) -> Any:
     if kind == "count":
-        return len(held)
+        return len(numbers)
     if kind in ("argmin", "argmax"):
         return place_of(rows, min if kind == "argmin" else max)
     if kind == "cov":
         return covariance(pairs)
-    return correlation(pairs) if kind == "corr" else OF_VALUES[kind][1](held)
+    return correlation(pairs) if kind == "corr" else OF_VALUES[kind][1](numbers)
 
 
 def small(source: random.Random) -> list[float | None]:

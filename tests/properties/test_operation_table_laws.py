@@ -79,12 +79,12 @@ def test_unescaping_gives_escaped_labels_back(labels: list[str]) -> None:
 @pytest.mark.slow
 @given(table=tables(), bins=st.integers(1, 9))
 def test_a_histogram_counts_every_number_once(table: pd.DataFrame, bins: int) -> None:
-    held = pd.to_numeric(table["x"].astype("float64")).dropna().to_numpy()
-    assume(len(held))
+    numbers = pd.to_numeric(table["x"].astype("float64")).dropna().to_numpy()
+    assume(len(numbers))
     result = postprocessing.histogram(table, column="x", groupby="k", bins=bins)
-    assert result.drop(columns="k").to_numpy().sum() == len(held)
-    whole = postprocessing.histogram(table, column="x", bins=bins)
-    assert whole.to_numpy()[0].tolist() == np.histogram(held, bins=bins)[0].tolist()
+    assert result.drop(columns="k").to_numpy().sum() == len(numbers)
+    overall = postprocessing.histogram(table, column="x", bins=bins)
+    assert overall.to_numpy()[0].tolist() == np.histogram(numbers, bins=bins)[0].tolist()
 
 
 @pytest.mark.slow
@@ -92,14 +92,14 @@ def test_a_histogram_counts_every_number_once(table: pd.DataFrame, bins: int) ->
 def test_ranks_are_shares_of_the_rows_with_a_value(table: pd.DataFrame) -> None:
     result = postprocessing.rank(table, metric="x", group_by="k")
     for _, group in result.groupby(table["k"].astype(object).where(table["k"].notna(), "none"), dropna=False):
-        held = [plain(value) for value in group["x"] if plain(value) is not None]
+        numbers = [plain(value) for value in group["x"] if plain(value) is not None]
         for value, rank in zip(group["x"], group["rank"], strict=True):
             if plain(value) is None:
                 assert plain(rank) is None
             else:
-                below = sum(other < value for other in held)
-                same = sum(other == value for other in held)
-                assert math.isclose(rank, (below + (same + 1) / 2) / len(held))
+                below = sum(other < value for other in numbers)
+                same = sum(other == value for other in numbers)
+                assert math.isclose(rank, (below + (same + 1) / 2) / len(numbers))
 
 
 CALLS = {

@@ -172,16 +172,16 @@ def test_the_first_lines_of_a_pivot_table_are_those_of_the_whole(
     rows: list[Row], layout: PivotLayout, most: tuple[int, int]
 ) -> None:
     columns, _, _ = table_of(rows)
-    whole, part = pivot(columns, layout, text=str), pivot(columns, layout, text=str, shown=most)
+    full, part = pivot(columns, layout, text=str), pivot(columns, layout, text=str, limits=most)
     down, across = (
-        [*[*range(len(keys) - 1)][:shown], len(keys) - 1] for keys, shown in zip(sides(whole), most, strict=True)
+        [*[*range(len(keys) - 1)][:limit], len(keys) - 1] for keys, limit in zip(sides(full), most, strict=True)
     )
-    assert part.cells == tuple([whole.cells[row][column] for column in across] for row in down)
-    assert sides(part) == (tuple(whole.row_keys[row] for row in down), tuple(whole.column_keys[c] for c in across))
-    counts = len(whole.row_keys), len(whole.column_keys)
-    assert (part.row_count, part.column_count) == (whole.row_count, whole.column_count) == counts
-    groups = counts[0] - len(whole.row_totals), counts[1] - len(whole.column_totals)
-    assert (part.row_groups, part.column_groups) == (whole.row_groups, whole.column_groups) == groups
+    assert part.cells == tuple([full.cells[row][column] for column in across] for row in down)
+    assert sides(part) == (tuple(full.row_keys[row] for row in down), tuple(full.column_keys[c] for c in across))
+    counts = len(full.row_keys), len(full.column_keys)
+    assert (part.row_count, part.column_count) == (full.row_count, full.column_count) == counts
+    groups = counts[0] - len(full.row_totals), counts[1] - len(full.column_totals)
+    assert (part.row_groups, part.column_groups) == (full.row_groups, full.column_groups) == groups
 
 
 def sides(grid: PivotTable) -> tuple[tuple[Key, ...], tuple[Key, ...]]:
@@ -201,11 +201,11 @@ def test_fractions_are_of_the_totals_of_their_row_column_or_table(
         "Rows": lambda row, _column: plain[row][-1],
         "Columns": lambda _row, column: plain[-1][column],
     }
-    for of, whole in wholes.items():
+    for of, total_of in wholes.items():
         aggregate = pivot_aggregate(f"{base} as Fraction of {of}")
         cells = pivot(columns, replace(layout, aggregate=aggregate), text=str).cells
         for (row, line), column in product(enumerate(plain), range(len(plain[0]))):
-            part, divisor = line[column], whole(row, column)
+            part, divisor = line[column], total_of(row, column)
             exact = None if part is None or not divisor else Fraction(part) / Fraction(divisor)
             assert (cells[row][column] is None) is (exact is None)
             assert exact is None or math.isclose(cells[row][column], exact, rel_tol=1e-12)

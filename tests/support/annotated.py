@@ -49,7 +49,7 @@ def answer(core: AnalyticsCore, *layers: Mapping[str, Any], query: Mapping[str, 
     return core.charts.data(context({**query, "annotation_layers": layers}, **options)).results[0]
 
 
-def shown(core: AnalyticsCore, *layers: Mapping[str, Any], query: Mapping[str, Any] = HOST, **options: Any) -> Any:
+def displayed(core: AnalyticsCore, *layers: Mapping[str, Any], query: Mapping[str, Any] = HOST, **options: Any) -> Any:
     """Return what the layers show as `{name: {columns, records}}`, read from the contract's field."""
     result = answer(core, *layers, query=query, **options)
     result.raise_for_error()
@@ -59,7 +59,7 @@ def shown(core: AnalyticsCore, *layers: Mapping[str, Any], query: Mapping[str, A
 
 def titles(core: AnalyticsCore, *layers: Mapping[str, Any], query: Mapping[str, Any] = HOST) -> list[str]:
     """Return the titles of the stored annotations that the layers show."""
-    return [item["short_descr"] for part in shown(core, *layers, query=query).values() for item in part["records"]]
+    return [item["short_descr"] for part in displayed(core, *layers, query=query).values() for item in part["records"]]
 
 
 BY_MONTH: Mapping[str, Any] = {"columns": [axis("P1M", label="month")], "metrics": [AMOUNT]}

@@ -13,7 +13,7 @@ from analytics_core.errors import AnalyticsError
 
 def seen(answer: ChartData) -> dict[str, Any]:
     """Return all that the answer and its results say, in every form; an error is its class and what it holds."""
-    told: dict[str, Any] = {
+    forms: dict[str, Any] = {
         "payload": answer.to_payload(),
         "json": answer.to_json(),
         "xlsx": outcome(lambda: sheets(answer.to_xlsx())),
@@ -23,9 +23,9 @@ def seen(answer: ChartData) -> dict[str, Any]:
         "type": (answer.result_type, answer.result_format),
     }
     for number, result in enumerate(answer.results):
-        told[f"{number}: csv"] = outcome(lambda n=number: answer.to_csv(query=n))
-        told |= {f"{number}: {name}": held for name, held in _seen(result).items()}
-    return told
+        forms[f"{number}: csv"] = outcome(lambda n=number: answer.to_csv(query=n))
+        forms |= {f"{number}: {name}": form for name, form in _seen(result).items()}
+    return forms
 
 
 def _seen(result: QueryResult) -> dict[str, Any]:
@@ -64,4 +64,4 @@ def outcome(read: Callable[[], Any]) -> Any:
     try:
         return read()
     except AnalyticsError as error:
-        return type(error), str(error), {name: held for name, held in error.__dict__.items() if name != "__notes__"}
+        return type(error), str(error), {name: field for name, field in error.__dict__.items() if name != "__notes__"}

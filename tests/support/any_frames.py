@@ -18,7 +18,7 @@ _FLOATS = [0.0, -0.0, 1.5, -2.0, 3.0, float("inf"), float("-inf"), 1e308, 5e-324
 _DECIMALS = [Decimal("1.10"), Decimal(-2), Decimal("1E+30"), Decimal("NaN"), Decimal("Infinity")]
 _MIXED: list[Any] = [1, "a", 2.5, True, date(2024, 1, 1), Decimal(1), b"x", time(1), timedelta(1), (1, 2)]
 _UNHASHABLE: list[Any] = [[1, 2], {"a": 1}, [], {"b"}]
-_WHOLE = [0, 1, 2, 3, 100]
+_INTEGER = [0, 1, 2, 3, 100]
 _INTERVALS = list(pd.interval_range(0.0, 3.0))
 
 
@@ -47,15 +47,15 @@ def _intervals(values: Sequence[Any]) -> pd.Series[Any]:
 
 
 _SPANS = [timedelta(0), timedelta(days=1), timedelta(seconds=-1)]
-_SMALL_WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_SMALL_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _WITH_NULLS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 
 Kind = tuple[Sequence[Any], bool, Callable[[Sequence[Any]], "pd.Series[Any]"]]
 """The values that a column may hold, whether it may hold nulls, and what makes a column of them."""
 
 COLUMN_KINDS: dict[str, Kind] = (
-    {name: (_WHOLE, False, _dtype(name)) for name in _SMALL_WHOLE}
-    | {name: (_WHOLE, True, _dtype(name)) for name in _WITH_NULLS}
+    {name: (_INTEGER, False, _dtype(name)) for name in _SMALL_INTEGERS}
+    | {name: (_INTEGER, True, _dtype(name)) for name in _WITH_NULLS}
     | {name: (_FLOATS, True, _dtype(name)) for name in ("float64", "Float64")}
     | {name: (_FLOATS[:7], True, _dtype(name)) for name in ("float16", "float32", "Float32")}
     | {f"datetime64[{unit}]": (_DAYS, True, _dtype(f"datetime64[{unit}]")) for unit in ("s", "ms", "us", "ns")}
@@ -80,7 +80,7 @@ COLUMN_KINDS: dict[str, Kind] = (
         "string python": (_TEXTS, True, _text("python", pd.NA)),
         "string pyarrow": (_TEXTS, True, _text("pyarrow", pd.NA)),
         "category of text": (_TEXTS, True, _dtype("category")),
-        "category of numbers": (_WHOLE, True, _dtype("category")),
+        "category of numbers": (_INTEGER, True, _dtype("category")),
         "ordered category": (["b", "a"], True, _dtype(pd.CategoricalDtype(["b", "a", "c"], ordered=True))),
         "datetime64 of Berlin": (_DAYS[:3], True, _zoned("Europe/Berlin", "us")),
         "datetime64 in UTC": (_DAYS, True, _zoned("UTC", "ns")),
@@ -88,7 +88,7 @@ COLUMN_KINDS: dict[str, Kind] = (
         "interval": (_INTERVALS, True, _intervals),
         "sparse": ([0.0, 1.5, 2.0], True, _dtype(pd.SparseDtype("float64"))),
         "arrow int64": ([2**63 - 1, 2, 3], True, _arrow(pa.int64())),
-        "arrow uint8": (_WHOLE, True, _arrow(pa.uint8())),
+        "arrow uint8": (_INTEGER, True, _arrow(pa.uint8())),
         "arrow double": (_FLOATS, True, _arrow(pa.float64())),
         "arrow bool": ([True, False], True, _arrow(pa.bool_())),
         "arrow string": (_TEXTS, True, _arrow(pa.string())),
@@ -116,11 +116,11 @@ def columns_of_any_dtype(draw: st.DrawFn, rows: int, kind: str | None = None) ->
     values, nulls, make = COLUMN_KINDS[kind or draw(st.sampled_from(sorted(COLUMN_KINDS)))]
     if nulls and draw(st.integers(0, 5)) == 0:
         return make([None] * rows)
-    held = st.sampled_from([*values, None] if nulls and None not in values else list(values))
-    return make(draw(st.lists(held, min_size=rows, max_size=rows)))
+    elements = st.sampled_from([*values, None] if nulls and None not in values else list(values))
+    return make(draw(st.lists(elements, min_size=rows, max_size=rows)))
 
 
-NUMERIC_KINDS = (*_SMALL_WHOLE, *_WITH_NULLS, "float64", "Float64", "float16", "float32", "Float32", "large int64")
+NUMERIC_KINDS = (*_SMALL_INTEGERS, *_WITH_NULLS, "float64", "Float64", "float16", "float32", "Float32", "large int64")
 """The kinds of numbers; the others are `COLUMN_KINDS` without these."""
 
 

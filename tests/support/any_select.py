@@ -314,8 +314,8 @@ class Writer:
         if found or kind == "int":
             return self.pick(*found, *(() if found else ("1",)))
         value = {"text": "'x'", "digits": "'4'", "day": "'2024-01-02'"}[kind]
-        is_told = self.on("p") or (kind == "day" and self.on("dm"))
-        return f"CAST({value} AS {TYPES[kind]})" if is_told else value
+        is_cast = self.on("p") or (kind == "day" and self.on("dm"))
+        return f"CAST({value} AS {TYPES[kind]})" if is_cast else value
 
     def aggregate(self, scope: Scope, kind: str, keys: Columns = ()) -> str:
         """Return an aggregate, or one of the columns that make the groups."""

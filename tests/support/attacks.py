@@ -129,15 +129,15 @@ class Figures:
     def add(self, road: str, text: str, ask: Callable[[], str]) -> None:
         """Ask once, and look at all that comes back."""
         try:
-            shown = ask()
+            output = ask()
             self.tried["answered"] += 1
         except AnalyticsError as error:
-            shown = f"{error} {error.to_payload()} {error.__cause__!r} {error.__context__!r}"
+            output = f"{error} {error.to_payload()} {error.__cause__!r} {error.__context__!r}"
             self.tried["refused"] += 1
         except Exception as error:
-            shown = repr(error)
+            output = repr(error)
             self.raw.append(f"{road}: {text!r}: {type(error).__name__}")
-        if any(foreign in shown.replace(text, "") for foreign in self.foreign) and str(HIDDEN_NUMBER) not in text:
+        if any(foreign in output.replace(text, "") for foreign in self.foreign) and str(HIDDEN_NUMBER) not in text:
             self.through.append(f"{road}: {text!r}")
 
 
@@ -207,13 +207,13 @@ def _names(world: World, text: str) -> str:
         {"columns": ["id"], "granularity": text, "time_range": text},
         {"columns": [{"label": text, "sqlExpression": "id"}], "metrics": ["count"]},
     )
-    shown = ""
+    output = ""
     for query in queries:
         try:
-            shown += world.ask(query)
+            output += world.ask(query)
         except AnalyticsError as error:
-            shown += str(error.to_payload())
-    return shown.replace(text, "") if text else shown
+            output += str(error.to_payload())
+    return output.replace(text, "") if text else output
 
 
 def _annotation(world: World, text: str) -> str:
@@ -348,16 +348,16 @@ class Embedded:
 
 BY_CITY = {"columns": ["city"], "metrics": ["count"]}
 GUEST_ROADS: Mapping[str, Callable[[Embedded, AnalyticsCore, str], str]] = {
-    "guest's filter": lambda shown, guest, text: shown.ask(
+    "guest's filter": lambda displayed, guest, text: displayed.ask(
         guest, filters=[{"col": "city", "op": "IN", "val": [text, "Bonn"]}]
     ),
-    "guest's other filter": lambda shown, guest, text: shown.ask(
+    "guest's other filter": lambda displayed, guest, text: displayed.ask(
         guest, filters=[{"col": text, "op": "IN", "val": ["Bonn"]}]
     ),
-    "guest's address": lambda shown, guest, text: shown.ask(guest, url_params={"q": text}),
-    "guest's where": lambda shown, guest, text: shown.ask(guest, extras={"where": text}),
-    "guest's column": lambda shown, guest, text: shown.ask(guest, columns=[adhoc(text)]),
-    "guest's range": lambda shown, guest, text: shown.ask(guest, time_range=text),
+    "guest's address": lambda displayed, guest, text: displayed.ask(guest, url_params={"q": text}),
+    "guest's where": lambda displayed, guest, text: displayed.ask(guest, extras={"where": text}),
+    "guest's column": lambda displayed, guest, text: displayed.ask(guest, columns=[adhoc(text)]),
+    "guest's range": lambda displayed, guest, text: displayed.ask(guest, time_range=text),
 }
 
 

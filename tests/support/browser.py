@@ -59,7 +59,7 @@ class BrowserMissingError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Displayed:
     """What became of a page: `executed` are the calls of `executed(...)`, and dialogs; `loaded` what it asked for."""
 
     executed: tuple[str, ...]
@@ -85,7 +85,7 @@ class Browser:
         if program is None:
             raise BrowserMissingError("there is no chromium here; Debian's package `chromium` has it")
         self._page = (b"", "text/html")
-        self._asked: list[str] = []
+        self._requested: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         self.address = f"http://127.0.0.1:{self._server.server_port}"
@@ -110,13 +110,13 @@ class Browser:
         self._server.shutdown()
         self._server.server_close()
 
-    def show(self, page: str | bytes, content_type: str = "text/html", *, until: str = "true") -> Shown:
+    def show(self, page: str | bytes, content_type: str = "text/html", *, until: str = "true") -> Displayed:
         """Show a page, move the pointer over it, point at and click all its elements, and tell what happened.
 
         `until` is an expression of JavaScript that is true when the page is ready.
         """
         self._page = (page.encode() if isinstance(page, str) else page, f"{content_type}; charset=utf-8")
-        self._asked.clear()
+        self._requested.clear()
         self._events.clear()
         self.pages += 1
         self._call("Page.navigate", url=f"{self.address}/page/{self.pages}")
@@ -130,7 +130,7 @@ class Browser:
         elements = self.evaluate(USE)
         self._settle()
         title = self.evaluate("document.title || ''")
-        return Shown(
+        return Displayed(
             executed=tuple(self._executed()), loaded=tuple(self._loaded()), elements=elements or 0, title=str(title)
         )
 
@@ -149,7 +149,7 @@ class Browser:
             def do_GET(self) -> None:
                 if not self.path.startswith("/page/"):
                     if self.path != "/favicon.ico":
-                        browser._asked.append(self.path)
+                        browser._requested.append(self.path)
                     self.send_error(404)
                     return
                 content, kind = browser._page
@@ -174,25 +174,25 @@ class Browser:
 
     def _executed(self) -> Iterator[str]:
         for event in self._events:
-            told = event["params"]
+            params = event["params"]
             if event["method"] == "Runtime.bindingCalled":
-                yield str(told["payload"])
+                yield str(params["payload"])
             elif event["method"] == "Page.javascriptDialogOpening":
-                yield f"dialog: {told['message']}"
+                yield f"dialog: {params['message']}"
 
     def _loaded(self) -> Iterator[str]:
-        yield from self._asked
+        yield from self._requested
         for event in self._events:
             if event["method"] == "Network.requestWillBeSent":
                 url = event["params"]["request"]["url"]
                 is_ours = url.startswith((f"{self.address}/page/", f"{self.address}/favicon.ico", "data:", "blob:"))
-                if not is_ours and not any(url == self.address + path for path in self._asked):
+                if not is_ours and not any(url == self.address + path for path in self._requested):
                     yield url
 
     def _settle(self) -> None:
         end = time.monotonic() + SETTLE_S
-        while (left := end - time.monotonic()) > 0:
-            self._read(left)
+        while (remaining_s := end - time.monotonic()) > 0:
+            self._read(remaining_s)
 
     def evaluate(self, expression: str) -> Any:
         """Return what an expression of JavaScript gives in the page that is shown."""
@@ -216,10 +216,10 @@ class Browser:
 
     def _send(self, method: str, **params: Any) -> int:
         self._number += 1
-        asked: dict[str, Any] = {"id": self._number, "method": method, "params": params}
+        command: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if self._session is not None:
-            asked["sessionId"] = self._session
-        self._into.write(json.dumps(asked).encode() + b"\0")
+            command["sessionId"] = self._session
+        self._into.write(json.dumps(command).encode() + b"\0")
         self._into.flush()
         return self._number
 

@@ -58,15 +58,15 @@ class RecordingCharts:
     """Charts that answer nothing and keep what they were asked and given."""
 
     def __init__(self) -> None:
-        self.asked: list[Mapping[str, Any]] = []
+        self.queried: list[Mapping[str, Any]] = []
         self.stored: list[Mapping[str, Any]] = []
 
     def data(self, question: Mapping[str, Any], *, force: bool = False) -> ChartData:
-        self.asked.append(question)
+        self.queried.append(question)
         return ChartData(results=())
 
     def explain(self, question: Mapping[str, Any]) -> Explanation:
-        self.asked.append(question)
+        self.queried.append(question)
         return Explanation(queries=())
 
     def payload_of(self, form_data: Mapping[str, Any]) -> BuiltPayload:
@@ -77,7 +77,7 @@ class RecordingCharts:
         return ChartGet(id=len(self.stored))
 
     def picture(self, question: Mapping[str, Any], **options: Any) -> Any:
-        self.asked.append(question)
+        self.queried.append(question)
         return SimpleNamespace(options=options, failure=None)
 
 

@@ -14,7 +14,7 @@ import yaml
 
 SHOP = "00000000-0000-4000-8000-000000000001"
 ORDERS, PEOPLE = (f"00000000-0000-4000-8000-0000000000{n}" for n in (11, 12))
-BY_COUNTRY, IN_ALL, ASKED, NAMES = (f"00000000-0000-4000-8000-0000000000{n}" for n in (21, 22, 23, 24))
+BY_COUNTRY, IN_ALL, ASKING, NAMES = (f"00000000-0000-4000-8000-0000000000{n}" for n in (21, 22, 23, 24))
 BOARD = "00000000-0000-4000-8000-000000000031"
 COUNT = {"metric_name": "count", "expression": "COUNT(*)", "metric_type": "count", "extra": {"note": "all rows"}}
 
@@ -47,7 +47,11 @@ def bundle() -> dict[str, Any]:
         "queries": [{"columns": ["country"], "metrics": ["count"], "row_limit": 1}],
         "form_data": {"viz_type": "table", "slice_id": 7, "datasource": "99__table", "metrics": ["count"]},
     }
-    asked = {**chart("asked", ASKED), "query_context": json.dumps(context), "params": context["form_data"]}
+    requested_chart = {
+        **chart("asked", ASKING),
+        "query_context": json.dumps(context),
+        "params": context["form_data"],
+    }
     country = {
         "id": "FILTER-country",
         "name": "Country",
@@ -71,7 +75,7 @@ def bundle() -> dict[str, Any]:
         "ROOT_ID": {"type": "ROOT", "id": "ROOT_ID", "children": ["CHART-a", "CHART-b", "CHART-c"]},
         "CHART-a": _place(41, BY_COUNTRY),
         "CHART-b": _place(42, IN_ALL),
-        "CHART-c": _place(43, ASKED),
+        "CHART-c": _place(43, ASKING),
     }
     found: dict[str, Any] = {
         "export/metadata.yaml": {"version": "1.0.0", "type": "Dashboard", "timestamp": "2024-01-01T00:00:00+00:00"},
@@ -108,7 +112,7 @@ def bundle() -> dict[str, Any]:
         },
         "export/charts/by_country.yaml": chart("by country", BY_COUNTRY, groupby=["country"]),
         "export/charts/in_all.yaml": chart("in all", IN_ALL),
-        "export/charts/asked.yaml": asked,
+        "export/charts/asked.yaml": requested_chart,
         "export/charts/names.yaml": chart("names", NAMES, PEOPLE, groupby=["name"], glow=3),
         "export/dashboards/board.yaml": {
             "dashboard_title": "Board",

@@ -55,15 +55,15 @@ class ChatServer:
     def usual(self, post: ArrivedPost) -> tuple[int, dict[str, str], bytes]:
         """Answer as the chat does."""
         name = post.path.rpartition("/")[2]
-        told: dict[str, Any] = {"ok": True}
+        reply: dict[str, Any] = {"ok": True}
         if name == "chat.postMessage":
-            told |= {"channel": "C0123456789", "ts": "17.5"}
+            reply |= {"channel": "C0123456789", "ts": "17.5"}
         elif name == "files.getUploadURLExternal":
             (named,) = parse_qs(post.body.decode())["filename"]
-            told |= {"upload_url": f"{self.url}/upload/{len(self.posts)}?sig=s3cr3t", "file_id": f"F-{named}"}
+            reply |= {"upload_url": f"{self.url}/upload/{len(self.posts)}?sig=s3cr3t", "file_id": f"F-{named}"}
         elif "/upload/" in post.path or "/hook/" in post.path:
             return 200, {}, b"ok"
-        return 200, {"Content-Type": "application/json"}, json.dumps(told).encode()
+        return 200, {"Content-Type": "application/json"}, json.dumps(reply).encode()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -89,13 +89,13 @@ def _lengths(rule: Rule) -> Iterator[tuple[str, Any, bool]]:
 
 
 def _numbers(rule: Rule) -> Iterator[tuple[str, Any, bool]]:
-    whole = rule.type.kind == "int"
+    is_integer = rule.type.kind == "int"
     if rule.least is not None:
-        yield "least", int(rule.least) if whole else rule.least, False
-        yield "least", int(rule.least) - 1 if whole else rule.least - 0.5, True
+        yield "least", int(rule.least) if is_integer else rule.least, False
+        yield "least", int(rule.least) - 1 if is_integer else rule.least - 0.5, True
     if rule.most is not None:
-        yield "most", int(rule.most) if whole else rule.most, False
-        yield "most", int(rule.most) + 1 if whole else rule.most + 0.5, True
+        yield "most", int(rule.most) if is_integer else rule.most, False
+        yield "most", int(rule.most) + 1 if is_integer else rule.most + 0.5, True
 
 
 def failure(check: Check, shape: Shape, model: type[BaseModel]) -> str | None:
@@ -125,8 +125,8 @@ def _judge_refusal(check: Check, shape: Shape, error: PayloadSchemaError) -> str
 def _judge_unknown(check: Check, shape: Shape, read: BaseModel) -> str | None:
     if shape.kind in ("strict", "answer"):
         return "is taken"
-    kept = "frobnicate" in (read.model_extra or {})
-    return None if kept is (shape.kind != "ignoring") else "is kept" if kept else "is lost"
+    is_present = "frobnicate" in (read.model_extra or {})
+    return None if is_present is (shape.kind != "ignoring") else "is kept" if is_present else "is lost"
 
 
 def outcomes(shape: Shape, model: type[BaseModel], shapes: Mapping[str, Shape]) -> Iterator[tuple[str, str | None]]:

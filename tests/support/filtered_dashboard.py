@@ -101,8 +101,8 @@ def answered(core: AnalyticsCore, name: str, **given: Any) -> list[tuple[Any, ..
 
 def answered_together(core: AnalyticsCore, names: Iterable[str], **given: Any) -> dict[str, list[tuple[Any, ...]]]:
     """Return the rows of charts of the dashboard, which is asked once."""
-    shown = core.dashboards.data(1, **given)
-    rows = {name: shown.chart(name).results[0].rows() for name in names}
+    answer = core.dashboards.data(1, **given)
+    rows = {name: answer.chart(name).results[0].rows() for name in names}
     return {name: in_order([tuple(_plain(name, value) for value in row) for row in rows[name]]) for name in rows}
 
 
@@ -151,9 +151,9 @@ def filtered_dashboard(url: str) -> Iterator[FilteredDashboard]:
         rule = {"name": "acme", "filter_type": "Regular", "clause": "tenant = 'acme'"}
         admin.row_level_security.create({**rule, "tables": [dataset], "roles": [role.id]})
         reader = world.host.as_user(admin.users.create({"username": "reader", "roles": [role.id]}).id)
-        shown = FilteredDashboard(world=world, charts=made, dataset=dataset, reader=reader)
-        shown.store()
-        yield shown
+        board = FilteredDashboard(world=world, charts=made, dataset=dataset, reader=reader)
+        board.store()
+        yield board
 
 
 def _layout(charts: Mapping[str, int]) -> dict[str, Any]:

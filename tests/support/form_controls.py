@@ -9,7 +9,7 @@ from tests.support.form_fields import RecordedForm
 from tests.support.form_pairs import Pair, built
 
 from analytics_core._superset.base_query import _EXTRA_TIME
-from analytics_core._superset.field_names import ASKED
+from analytics_core._superset.field_names import QUERY_WORDS
 from analytics_core.errors import PayloadSchemaError
 
 MASK, OLD_FILTERS, SECOND = "extra_form_data", "extra_filters", "_b"
@@ -24,7 +24,7 @@ def controls(pairs: Iterable[Pair]) -> set[str]:
     The parts of a mask are those that builders read of the masks of pairs.
     """
     read = {f"{MASK}.{name}" for pair in pairs for name in _read_of_mask(pair)}
-    return ASKED | read | {f"{OLD_FILTERS}.{column}" for column in _EXTRA_TIME}
+    return QUERY_WORDS | read | {f"{OLD_FILTERS}.{column}" for column in _EXTRA_TIME}
 
 
 def effective(pair: Pair) -> set[str]:
@@ -35,7 +35,7 @@ def effective(pair: Pair) -> set[str]:
 
 def second_half(names: Iterable[str]) -> set[str]:
     """Return the controls of the second half of a mixed chart that stand beside these of its first."""
-    return {f"{name}{SECOND}" for name in names if name in ASKED - OF_BOTH_HALVES}
+    return {f"{name}{SECOND}" for name in names if name in QUERY_WORDS - OF_BOTH_HALVES}
 
 
 def _read_of_mask(pair: Pair) -> set[str]:

@@ -12,7 +12,7 @@ from analytics_core._notebook.builder.forms import SHAPES, TABLE, ChartLayout
 from analytics_core._pictures.data import PictureData
 from analytics_core._pictures.specification import chart_specification
 
-ASKED = frozenset(
+QUERY_WORDS = frozenset(
     {"viz_type", "x_axis", "groupby", "metrics", "metric", "columns", "column", "groupbyRows", "groupbyColumns"}
     | {"all_columns", "query_mode", "bins", "annotation_layers", "time_compare", "granularity_sqla"}
     | {"resample_rule"}
@@ -81,13 +81,13 @@ def cases_of(kind: str) -> list[Case]:
 
 def fields_read_by(kind: str) -> list[str]:
     """Return the fields that the picture of a kind reads, in order; those behind other fields are found by trying."""
-    return sorted({name for case in cases_of(kind) for name in _read(*case)} - ASKED, key=str.casefold)
+    return sorted({name for case in cases_of(kind) for name in _read(*case)} - QUERY_WORDS, key=str.casefold)
 
 
 def _read(form: Mapping[str, Any], data: PictureData) -> set[str]:
     found = _drawn(form, data)
     tried: set[str] = set()
-    while untried := found - tried - ASKED:
+    while untried := found - tried - QUERY_WORDS:
         tried |= untried
         found |= {one for name in untried for value in TRIED for one in _drawn({**form, name: value}, data)}
     return found

@@ -142,8 +142,8 @@ def people_of(world: GuestWorld) -> dict[str, AnalyticsCore]:
     world.admin.roles.grant(role, on=("database", 1))
     roles = {"owner": [role.id], "reader": [role.id], "stranger": []}
     return {
-        name: world.host.as_user(world.admin.users.create({"username": name, "roles": held}).id)
-        for name, held in roles.items()
+        name: world.host.as_user(world.admin.users.create({"username": name, "roles": role_ids}).id)
+        for name, role_ids in roles.items()
     }
 
 

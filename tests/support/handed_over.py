@@ -118,7 +118,7 @@ def ways(folder: Path) -> dict[str, Any]:
     }
 
 
-def asked(core: AnalyticsCore, dataset: str | int, *metrics: Any, columns: tuple[str, ...] = (), **rest: Any) -> Any:
+def queried(core: AnalyticsCore, dataset: str | int, *metrics: Any, columns: tuple[str, ...] = (), **rest: Any) -> Any:
     """Return the rows of one query of a dataset, by its name or id."""
     dataset_id = core.datasets.get(dataset).id if isinstance(dataset, str) else dataset
     ordered = {"orderby": [[name, True] for name in columns]} if columns else {}

@@ -47,7 +47,7 @@ def interrupted(work: Callable[[], Any], rolls: random.Random) -> BaseException 
 
 def writes(folder: Path, _engine: str, rounds: int) -> dict[str, int]:
     """Count writes that Ctrl-C tore: locks that stayed, tags that were acknowledged and are not there."""
-    rolls, kept = random.Random(7), list[BaseException | None]()
+    rolls, outcomes = random.Random(7), list[BaseException | None]()
     counted = {"interrupts": 0, "other": 0, "locked": 0, "lost": 0}
     with hosted_core(shop_url(folder), metadata_url=f"sqlite:///{folder}/meta.db") as host:
         core, acknowledged = host.as_user("admin"), list[str]()
@@ -58,8 +58,8 @@ def writes(folder: Path, _engine: str, rounds: int) -> dict[str, int]:
             acknowledged.append(name)
 
         for _ in range(rounds):
-            kept.append(interrupted(write, rolls))
-            counted["interrupts" if isinstance(kept[-1], KeyboardInterrupt) else "other"] += 1
+            outcomes.append(interrupted(write, rolls))
+            counted["interrupts" if isinstance(outcomes[-1], KeyboardInterrupt) else "other"] += 1
             locked, stored = look(folder / "meta.db")
             counted["locked"] += locked
             counted["lost"] += len(set(acknowledged) - stored)
@@ -82,7 +82,7 @@ def look(file: Path) -> tuple[bool, set[str]]:
 
 def everywhere(folder: Path, _engine: str, rounds: int) -> dict[str, int]:
     """Count what is wrong after an interrupt at one of so many places, evenly spread over all lines of a write."""
-    kept: list[BaseException] = []
+    failures: list[BaseException] = []
     counted = {"interrupts": 0, "locked": 0, "lost": 0}
     with hosted_core(shop_url(folder), metadata_url=f"sqlite:///{folder}/meta.db") as host:
         core = host.as_user("admin")
@@ -95,12 +95,12 @@ def everywhere(folder: Path, _engine: str, rounds: int) -> dict[str, int]:
                 Steps(at=steps.done * number // rounds).run(lambda name=name: core.tags.create({"name": name}))
                 acknowledged = True
             except KeyboardInterrupt as error:
-                kept.append(error)
+                failures.append(error)
                 acknowledged = False
             locked, stored = look(folder / "meta.db")
             counted["locked"] += locked
             counted["lost"] += acknowledged and name not in stored
-        counted["interrupts"] = len(kept)
+        counted["interrupts"] = len(failures)
     return counted
 
 
@@ -127,7 +127,7 @@ class Steps:
 
 def queries(folder: Path, engine: str, rounds: int) -> dict[str, int]:
     """Count queries that Ctrl-C ended otherwise than by a KeyboardInterrupt, and those that did not work afterwards."""
-    rolls, kept = random.Random(7), list[BaseException | None]()
+    rolls, outcomes = random.Random(7), list[BaseException | None]()
     counted = {"interrupts": 0, "other": 0, "failed": 0}
     question = context({"columns": ["country"], "metrics": ["count"], "filters": FILTERS})
     with hosted_core(shop_url(folder, engine), metadata_url=f"sqlite:///{folder}/meta.db") as host:
@@ -135,8 +135,8 @@ def queries(folder: Path, engine: str, rounds: int) -> dict[str, int]:
         core.charts.data(question, force=True).raise_for_error()
         for _ in range(rounds):
             work = lambda: core.charts.data(question, force=True).raise_for_error()  # noqa: E731
-            kept.append(interrupted(work, rolls))
-            counted["interrupts" if isinstance(kept[-1], KeyboardInterrupt) else "other"] += 1
+            outcomes.append(interrupted(work, rolls))
+            counted["interrupts" if isinstance(outcomes[-1], KeyboardInterrupt) else "other"] += 1
             counted["failed"] += core.charts.data(question, force=True).results[0].error is not None
     return counted
 

@@ -17,13 +17,13 @@ from analytics_core._core.adapters.clock import SystemClock
 class StoppingClock(SystemClock):
     """Counts how often it is asked, and stops the one who asks for the `last` time."""
 
-    asked = 0
+    queried = 0
     last = 0
 
     def now(self) -> datetime:
         """Return the time, or never."""
-        self.asked += 1
-        if self.asked == self.last:
+        self.queried += 1
+        if self.queried == self.last:
             print("half", flush=True)
             time.sleep(60)
         return super().now()
@@ -36,9 +36,9 @@ def main(store: str, folder: str, share: str) -> None:
     with AnalyticsCore(settings, metadata_url=store, acting_as=1, clock=clock) as core:
         source = packed(bundle())
         core.load_bundle(source, databases={"shop": 1}, dry_run=True)
-        before = clock.asked
+        before = clock.queried
         core.load_bundle(source, databases={"shop": 1}, dry_run=True)
-        clock.last = clock.asked + round((clock.asked - before) * float(share))
+        clock.last = clock.queried + round((clock.queried - before) * float(share))
         core.load_bundle(source, databases={"shop": 1})
 
 

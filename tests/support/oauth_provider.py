@@ -72,12 +72,12 @@ class Provider:
 
     def authorize(self, url: str, account: str = "ada") -> dict[str, str]:
         """Answer as the page does when this account allows what is asked: return what the callback is given."""
-        asked = dict(parse_qsl(urlsplit(url).query))
-        assert asked["client_id"] == CLIENT_ID
+        request = dict(parse_qsl(urlsplit(url).query))
+        assert request["client_id"] == CLIENT_ID
         code = f"code-{secrets.token_urlsafe(16)}"
         with self._guard:
-            self._codes[code] = {**asked, "account": account}
-        return {"state": asked["state"], "code": code}
+            self._codes[code] = {**request, "account": account}
+        return {"state": request["state"], "code": code}
 
     def revoke(self) -> None:
         """Forget every refresh token."""
@@ -91,35 +91,35 @@ class Provider:
             self._refresh_tokens[token] = account
         return token
 
-    def answer(self, asked: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
+    def answer(self, request: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
         """Return status and body of the token endpoint."""
-        if (asked.get("client_id"), asked.get("client_secret")) != (CLIENT_ID, CLIENT_SECRET):
+        if (request.get("client_id"), request.get("client_secret")) != (CLIENT_ID, CLIENT_SECRET):
             return 401, {"error": "invalid_client"}
         with self._guard:
-            account = self._account(asked)
+            account = self._account(request)
             if account is None:
-                return 400, {"error": "invalid_grant", "error_description": f"bad {asked.get('refresh_token')}"}
-            return 200, self._tokens(account, asked)
+                return 400, {"error": "invalid_grant", "error_description": f"bad {request.get('refresh_token')}"}
+            return 200, self._tokens(account, request)
 
-    def _account(self, asked: Mapping[str, str]) -> str | None:
-        if asked.get("grant_type") == "refresh_token":
-            token = asked.get("refresh_token", "")
+    def _account(self, request: Mapping[str, str]) -> str | None:
+        if request.get("grant_type") == "refresh_token":
+            token = request.get("refresh_token", "")
             return self._refresh_tokens.pop(token, None) if self.rotates else self._refresh_tokens.get(token)
-        begun = self._codes.pop(asked.get("code", ""), None)
-        if begun is None or begun["redirect_uri"] != asked.get("redirect_uri"):
+        begun = self._codes.pop(request.get("code", ""), None)
+        if begun is None or begun["redirect_uri"] != request.get("redirect_uri"):
             return None
-        digest = hashlib.sha256(asked.get("code_verifier", "").encode()).digest()
+        digest = hashlib.sha256(request.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         return begun["account"] if challenge == begun["code_challenge"] else None
 
-    def _tokens(self, account: str, asked: Mapping[str, str]) -> dict[str, Any]:
+    def _tokens(self, account: str, request: Mapping[str, str]) -> dict[str, Any]:
         access = f"access-{account}-{secrets.token_urlsafe(16)}"
         self.issued.append(access)
-        told: dict[str, Any] = {"access_token": access, "token_type": "Bearer", "expires_in": self.life_s}
-        if self.gives_refresh_tokens and (self.rotates or asked.get("grant_type") != "refresh_token"):
-            told["refresh_token"] = f"refresh-{account}-{secrets.token_urlsafe(16)}"
-            self._refresh_tokens[told["refresh_token"]] = account
-        return told
+        tokens: dict[str, Any] = {"access_token": access, "token_type": "Bearer", "expires_in": self.life_s}
+        if self.gives_refresh_tokens and (self.rotates or request.get("grant_type") != "refresh_token"):
+            tokens["refresh_token"] = f"refresh-{account}-{secrets.token_urlsafe(16)}"
+            self._refresh_tokens[tokens["refresh_token"]] = account
+        return tokens
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -132,17 +132,17 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer at the token endpoint."""
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         kind = self.headers.get("Content-Type", "")
-        asked = json.loads(body) if "json" in kind else {k: v[0] for k, v in parse_qs(body.decode()).items()}
+        request = json.loads(body) if "json" in kind else {k: v[0] for k, v in parse_qs(body.decode()).items()}
         with self.provider._guard:
-            self.provider.requests[asked.get("grant_type", "")] += 1
-            self.provider.bodies.append(asked)
+            self.provider.requests[request.get("grant_type", "")] += 1
+            self.provider.bodies.append(request)
             self.provider.content_types.append(kind)
         time.sleep(self.provider.delay_s)
         if self.provider.misbehaviour is not None:
             getattr(self, f"_{self.provider.misbehaviour}")()
             return
-        status, told = self.provider.answer(asked)
-        self._send(status, json.dumps(told).encode())
+        status, reply = self.provider.answer(request)
+        self._send(status, json.dumps(reply).encode())
 
     def do_GET(self) -> None:
         """Let somebody with the account that the header names pass the page."""

@@ -21,53 +21,53 @@ EVERY_OPERATOR = (
 
 def aggregate_of(operator: str, rows: Values, q: float = 0) -> float | None:
     """Return the aggregate of one group, None for null; floats are added in the order of the rows."""
-    held = [value for value in rows if value is not None]
+    values = [value for value in rows if value is not None]
     strict = operator in ("average", "median", "percentile")
     if operator == "count":
         return len(rows)
     if operator == "count_nonzero":
         return sum(1 for value in rows if value is None or value != 0)
     if operator in ("sum", "nansum", "cumsum"):
-        return _folded(held, lambda total, value: total + value, 0)
+        return _folded(values, lambda total, value: total + value, 0)
     if operator in ("prod", "product", "cumprod"):
-        return _folded(held, lambda total, value: total * value, 1)
-    if not held or (strict and len(held) < len(rows)):
+        return _folded(values, lambda total, value: total * value, 1)
+    if not values or (strict and len(values) < len(rows)):
         return None
-    return _OF_SOME[operator.removeprefix("nan")](rows, held, q)
+    return _OF_SOME[operator.removeprefix("nan")](rows, values, q)
 
 
-def _folded(held: Sequence[float], step: Callable[[float, float], float], start: float) -> float:
+def _folded(values: Sequence[float], step: Callable[[float, float], float], start: float) -> float:
     total = start
-    for value in held:
+    for value in values:
         total = step(total, value)
     return total
 
 
-def _mean(held: Sequence[float]) -> float:
-    return _folded([float(value) for value in held], lambda total, value: total + value, 0.0) / len(held)
+def _mean(values: Sequence[float]) -> float:
+    return _folded([float(value) for value in values], lambda total, value: total + value, 0.0) / len(values)
 
 
-def _variance(held: Sequence[float]) -> float:
-    mean = _mean(held)
-    return _folded([(value - mean) * (value - mean) for value in held], lambda a, b: a + b, 0.0) / len(held)
+def _variance(values: Sequence[float]) -> float:
+    mean = _mean(values)
+    return _folded([(value - mean) * (value - mean) for value in values], lambda a, b: a + b, 0.0) / len(values)
 
 
-def _median(held: Sequence[float]) -> float:
-    ordered = sorted(held)
-    return (float(ordered[(len(held) - 1) // 2]) + float(ordered[len(held) // 2])) / 2
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    return (float(ordered[(len(values) - 1) // 2]) + float(ordered[len(values) // 2])) / 2
 
 
 _OF_SOME: dict[str, Callable[[Values, Sequence[float], float], float]] = {
-    "average": lambda rows, held, q: _mean(held),
-    "mean": lambda rows, held, q: _mean(held),
-    "median": lambda rows, held, q: _median(held),
-    "percentile": lambda rows, held, q: float(np.percentile(np.array(held, dtype=float), q)),
-    "min": lambda rows, held, q: min(held),
-    "max": lambda rows, held, q: max(held),
-    "std": lambda rows, held, q: math.sqrt(_variance(held)),
-    "var": lambda rows, held, q: _variance(held),
-    "argmin": lambda rows, held, q: rows.index(min(held)),
-    "argmax": lambda rows, held, q: rows.index(max(held)),
+    "average": lambda rows, retained, q: _mean(retained),
+    "mean": lambda rows, retained, q: _mean(retained),
+    "median": lambda rows, retained, q: _median(retained),
+    "percentile": lambda rows, retained, q: float(np.percentile(np.array(retained, dtype=float), q)),
+    "min": lambda rows, retained, q: min(retained),
+    "max": lambda rows, retained, q: max(retained),
+    "std": lambda rows, retained, q: math.sqrt(_variance(retained)),
+    "var": lambda rows, retained, q: _variance(retained),
+    "argmin": lambda rows, retained, q: rows.index(min(retained)),
+    "argmax": lambda rows, retained, q: rows.index(max(retained)),
 }
 
 
@@ -82,7 +82,7 @@ def pivot_of(frame: pd.DataFrame, index: str, column: str, value: str, operator:
 
 
 NUMBERS = st.one_of(st.none(), st.integers(-1000, 1000), st.floats(-1e6, 1e6, allow_subnormal=False))
-WHOLE = st.one_of(st.none(), st.integers(-(2**31), 2**31))
+INTEGERS = st.one_of(st.none(), st.integers(-(2**31), 2**31))
 KEYS = st.one_of(st.none(), st.sampled_from(["a", "b", "B", "a, b", "<NULL>", "", "é"]))
 DAYS = st.one_of(st.none(), st.sampled_from(list(pd.date_range("2024-01-01", periods=4))))
 
@@ -90,7 +90,7 @@ DAYS = st.one_of(st.none(), st.sampled_from(list(pd.date_range("2024-01-01", per
 @st.composite
 def tables(draw: st.DrawFn, *, min_size: int = 0, numbers: st.SearchStrategy[Any] = NUMBERS) -> pd.DataFrame:
     """Return frames with text `k` (both string storages and objects), moments `d`, floats `x`, whole numbers `n`."""
-    rows = draw(st.lists(st.tuples(KEYS, DAYS, numbers, WHOLE), min_size=min_size, max_size=30))
+    rows = draw(st.lists(st.tuples(KEYS, DAYS, numbers, INTEGERS), min_size=min_size, max_size=30))
     text = draw(
         st.sampled_from(
             [
@@ -102,13 +102,13 @@ def tables(draw: st.DrawFn, *, min_size: int = 0, numbers: st.SearchStrategy[Any
             ]
         )
     )
-    whole = draw(st.sampled_from(["Int64", "float64", "object"]))
+    int_dtype = draw(st.sampled_from(["Int64", "float64", "object"]))
     return pd.DataFrame(
         {
             "k": pd.Series([row[0] for row in rows], dtype=text),
             "d": pd.Series([row[1] for row in rows], dtype="datetime64[us]"),
             "x": pd.Series([row[2] for row in rows], dtype=draw(st.sampled_from(["float64", "Float64", "object"]))),
-            "n": pd.Series([row[3] for row in rows], dtype=whole),
+            "n": pd.Series([row[3] for row in rows], dtype=int_dtype),
         }
     )
 

@@ -72,7 +72,7 @@ def _page(order: str, *, limit: int = 101, where: str = "ts IS NOT NULL", offset
 def _months(limit: int, key: str = "product", *, others: bool = False) -> Callable[[str], str]:
     def expert(engine: str) -> str:
         month = _MONTHS[engine]
-        shown = f"CASE WHEN s.hit IS NOT NULL THEN {key} END" if others else key
+        label = f"CASE WHEN s.hit IS NOT NULL THEN {key} END" if others else key
         # SQLite would read all events for each of the best series where no index finds them.
         join = "LEFT JOIN" if others else "CROSS JOIN" if engine == "sqlite" and key == "price" else "JOIN"
         safe = (
@@ -82,20 +82,20 @@ def _months(limit: int, key: str = "product", *, others: bool = False) -> Callab
         if engine == "postgresql" and key == "country":  # the others are never among the best where they are null
             on = "COALESCE(events.country, '') = COALESCE(s.k, '')"
         best = (
-            f"SELECT {key} AS k, 1 AS hit FROM {_read_whole(engine)} GROUP BY {key} "
+            f"SELECT {key} AS k, 1 AS hit FROM {_read_entire(engine)} GROUP BY {key} "
             f"ORDER BY SUM(price) DESC, {key} LIMIT {limit}"
         )
         more = ", CASE WHEN s.hit IS NULL THEN 1 ELSE 0 END" if others else ""
-        keys = f"{month}, {shown}{more}"
+        keys = f"{month}, {label}{more}"
         return (
             f"SELECT {keys}, SUM(price) FROM events {join} ({best}) s ON {on} GROUP BY {keys} "
-            f"ORDER BY {_last(month, engine)}, {_last(shown, engine)}{more} LIMIT 10001"
+            f"ORDER BY {_last(month, engine)}, {_last(label, engine)}{more} LIMIT 10001"
         )
 
     return expert
 
 
-def _read_whole(engine: str) -> str:
+def _read_entire(engine: str) -> str:
     """Return the table; MariaDB would group by an index and look up every row, which takes 40 times as long."""
     return "events IGNORE INDEX (ix_country, ix_product, ix_ts)" if engine == "mysql" else "events"
 
@@ -129,7 +129,7 @@ def _raw(*keys: tuple[str, bool], **more: Any) -> dict[str, Any]:
 
 def _by_country(where: str, *, is_wide: bool = False) -> Callable[[str], str]:
     return lambda engine: (
-        f"SELECT country, COUNT(*), SUM(price) FROM {_read_whole(engine) if is_wide else 'events'} "
+        f"SELECT country, COUNT(*), SUM(price) FROM {_read_entire(engine) if is_wide else 'events'} "
         f"WHERE {where} GROUP BY country "
         f"ORDER BY COUNT(*) DESC, {_last('country', engine)} LIMIT 1001"
     )

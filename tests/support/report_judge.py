@@ -23,7 +23,7 @@ Addresses = Mapping[int, Sequence[tuple[str, str]]]
 
 @dataclass(kw_only=True)
 class Judgement:
-    """What came of a course, in numbers; `told` names the first cases of what is wrong.
+    """What came of a course, in numbers; `reported` names the first cases of what is wrong.
 
     Attributes:
         due: due times that the reference names.
@@ -60,7 +60,7 @@ class Judgement:
     states: Counter[str] = field(default_factory=Counter)
     took_s: float = 0.0
     quiet_s: float = 0.0
-    told: list[str] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
 
     def __add__(self, other: Judgement) -> Judgement:
         names = [one.name for one in fields(self)]
@@ -86,7 +86,7 @@ class Judgement:
     def _count(self, name: str, what: str) -> None:
         setattr(self, name, getattr(self, name) + 1)
         if getattr(self, name) <= 5:
-            self.told.append(f"{name}: {what}")
+            self.reported.append(f"{name}: {what}")
 
 
 def judged(

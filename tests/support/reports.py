@@ -57,7 +57,7 @@ class ReportWorld:
 
     def alert(self, core: AnalyticsCore | None = None, **changes: Any) -> Any:
         """Create an alert on the number of orders that is due at each full hour; it fires."""
-        asked = {
+        fields = {
             "type": "Alert",
             "name": "many orders",
             "database": 1,
@@ -65,7 +65,7 @@ class ReportWorld:
             "validator_type": "Operator",
             "validator_config_json": {"op": ">", "threshold": 2},
         }
-        return self.report(core, **{**asked, **changes})
+        return self.report(core, **{**fields, **changes})
 
     def last_message(self) -> Message:
         """Return the last message that was sent."""
@@ -117,8 +117,8 @@ def chat(target: str) -> dict[str, Any]:
 
 def form(dataset_id: int, **more: Any) -> str:
     """Return the form of a table of sums by region."""
-    asked = {"viz_type": "table", "datasource": f"{dataset_id}__table", "query_mode": "aggregate"}
-    return json.dumps({**asked, "groupby": ["region"], "metrics": [TOTAL], "order_by_cols": [], **more})
+    fields = {"viz_type": "table", "datasource": f"{dataset_id}__table", "query_mode": "aggregate"}
+    return json.dumps({**fields, "groupby": ["region"], "metrics": [TOTAL], "order_by_cols": [], **more})
 
 
 def filtered_dashboard(core: AnalyticsCore, **more: Any) -> int:
@@ -137,8 +137,8 @@ def filtered_dashboard(core: AnalyticsCore, **more: Any) -> int:
         "CHART-1": {"id": "CHART-1", "type": "CHART", "children": [], "meta": {"chartId": 1}},
     }
     metadata = json.dumps({"native_filter_configuration": [native]})
-    asked = {"dashboard_title": "Shop", "position_json": json.dumps(layout), "json_metadata": metadata}
-    return core.dashboards.create({**asked, **more}).id
+    fields = {"dashboard_title": "Shop", "position_json": json.dumps(layout), "json_metadata": metadata}
+    return core.dashboards.create({**fields, **more}).id
 
 
 @contextmanager
@@ -181,8 +181,8 @@ def _create_content(host: AnalyticsCore, file: Path) -> None:
     admin = host.as_user(host.create_first_administrator("ada", email="ada@example.com").id)
     admin.databases.create({"database_name": "shop", "sqlalchemy_uri": f"sqlite:///{file}"})
     dataset = admin.datasets.create({"database": 1, "table_name": "orders"})
-    asked = {"datasource_id": dataset.id, "datasource_type": "table", "params": form(dataset.id)}
-    admin.charts.create({"slice_name": "By region", "viz_type": "table", **asked})
+    fields = {"datasource_id": dataset.id, "datasource_type": "table", "params": form(dataset.id)}
+    admin.charts.create({"slice_name": "By region", "viz_type": "table", **fields})
 
 
 @pytest.fixture

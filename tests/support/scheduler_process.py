@@ -84,22 +84,22 @@ class JournalNotifier:
     def send(
         self, message: Message, recipient: Recipient, *, only: Collection[str] | None = None
     ) -> Sequence[Delivery]:
-        asked = [address for address in recipient.addresses if only is None or address in only]
-        self._write("try", message, asked)
+        addresses = [address for address in recipient.addresses if only is None or address in only]
+        self._write("try", message, addresses)
         chance = self._chance.random()
-        if asked[0].endswith(AWAY) and self._clock.now().minute < 20:
-            self._write("later", message, asked)
+        if addresses[0].endswith(AWAY) and self._clock.now().minute < 20:
+            self._write("later", message, addresses)
             raise NotificationError("the receiver is busy", retryable=True, retry_after_s=BUSY_S)
         if chance < FAILS + HANGS:
             time.sleep(HANG_S if chance < HANGS else 0)
-            self._write("failed", message, asked)
+            self._write("failed", message, addresses)
             raise NotificationError("the receiver was told to fail", retryable=True)
         is_known = chance < 1 - DOUBTS
-        self._write("given" if is_known else "doubt", message, asked)
+        self._write("given" if is_known else "doubt", message, addresses)
         if self._chance.random() < LINGERS:
             time.sleep(LINGER_S)
         state = DeliveryState.DELIVERED if is_known else DeliveryState.UNKNOWN
-        return [Delivery(address=address, state=state, reason="" if is_known else "no answer") for address in asked]
+        return [Delivery(address=address, state=state, reason="" if is_known else "no answer") for address in addresses]
 
     def close(self) -> None:
         return

@@ -71,13 +71,13 @@ class Fleet:
     def fill(self) -> None:
         """Start processes until there are four."""
         while len(self._alive) < PROCESSES:
-            self._alive.append(int(self._told("start")))
+            self._alive.append(int(self._reported("start")))
 
     def kill(self, pid: int) -> None:
         """Kill a process of these at once."""
         self._alive.remove(pid)
         self.killed.add(pid)
-        how = self._told(f"kill {pid}")
+        how = self._reported(f"kill {pid}")
         if how != "killed":
             self.ended.append(how)
 
@@ -100,7 +100,7 @@ class Fleet:
         self._parent.wait(10)
         self._parent.stdout.close()
 
-    def _told(self, line: str) -> str:
+    def _reported(self, line: str) -> str:
         assert self._parent.stdin is not None
         assert self._parent.stdout is not None
         print(line, file=self._parent.stdin, flush=True)
@@ -252,8 +252,8 @@ def make_schedules(
     admin = core.as_user(core.create_first_administrator("ada", email="ada@example.com").id)
     admin.databases.create({"database_name": "shop", "sqlalchemy_uri": f"sqlite:///{folder / 'shop.db'}"})
     dataset = admin.datasets.create({"database": 1, "table_name": "orders"})
-    asked = {"datasource_id": dataset.id, "datasource_type": "table", "params": form(dataset.id)}
-    admin.charts.create({"slice_name": "By region", "viz_type": "table", **asked})
+    fields = {"datasource_id": dataset.id, "datasource_type": "table", "params": form(dataset.id)}
+    admin.charts.create({"slice_name": "By region", "viz_type": "table", **fields})
     payloads = [_payload(number) for number in range(count)]
     if draws:
         payloads = [_drawn(payload, number) for number, payload in enumerate(payloads)]

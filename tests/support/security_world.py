@@ -161,7 +161,7 @@ def _template(world: World, text: str) -> str:
     return _virtual(world, "{% set part = " + repr(text) + " %}{{ part }}")
 
 
-def _asked(world: World, text: str) -> str:
+def _requested(world: World, text: str) -> str:
     found = world.core.sql(text)
     return f"{found.rows()} {found.to_payload()}"
 
@@ -214,7 +214,7 @@ AGGREGATE_ROADS: Mapping[str, Callable[[World, str], str]] = {
 }
 FRAGMENT_ROADS = {**CONDITION_ROADS, **GROUP_ROADS, **VALUE_ROADS, **AGGREGATE_ROADS}
 EDITOR_ROADS: Mapping[str, Callable[[World, str], str]] = {
-    "sql": _asked,
+    "sql": _requested,
     "sql batches": _in_batches,
     "sql explain": _plan_of,
     "sql execute": _executed,

@@ -142,8 +142,8 @@ def rows(core: AnalyticsCore, query: Mapping[str, Any], **options: Any) -> list[
 def column_put(core: AnalyticsCore, changes: Mapping[str, Mapping[str, Any]], *, dataset: int = 1) -> None:
     """Update columns of a dataset by name; a name that it lacks becomes a new column."""
     stored = core.datasets.get(dataset)
-    kept = ("id", "column_name", "verbose_name", "expression", "type", "python_date_format", "is_dttm")
-    columns = {c.column_name: {name: getattr(c, name) for name in kept} for c in stored.columns or ()}
+    fields = ("id", "column_name", "verbose_name", "expression", "type", "python_date_format", "is_dttm")
+    columns = {c.column_name: {name: getattr(c, name) for name in fields} for c in stored.columns or ()}
     for name, change in changes.items():
         columns[name] = {**columns.get(name, {"column_name": name}), **change}
     core.datasets.update(dataset, {"columns": list(columns.values())})

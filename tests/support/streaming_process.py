@@ -25,15 +25,15 @@ def highest_bytes() -> int:
 
 def main(road: str, url: str, *statements: str) -> None:
     """Stream each statement."""
-    told = {}
+    report = {}
     with analytics_core.connect(url, stream_row_limit=10**9) as core:
         for number, sql in enumerate(statements):
             before, rows, batches = highest_bytes(), 0, 0
             with _stream(core, road, f"many{number}", sql) as stream:
                 for batch in stream:
                     rows, batches = rows + batch.num_rows, batches + 1
-            told = {"rows": rows, "batches": batches, "grown": highest_bytes() - before}
-    print(json.dumps(told))
+            report = {"rows": rows, "batches": batches, "grown": highest_bytes() - before}
+    print(json.dumps(report))
 
 
 def _stream(core: analytics_core.AnalyticsCore, road: str, name: str, sql: str) -> BatchStream:

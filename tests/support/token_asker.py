@@ -48,7 +48,7 @@ class Asker:
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
 
-    def told(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         """Return what its threads got, and how long the last one took."""
         return dict(json.loads(self.read()))
 
@@ -62,7 +62,7 @@ def ask_all(askers: Sequence[Asker]) -> list[dict[str, Any]]:
     """Have all processes ask at once."""
     for asker in askers:
         asker.go()
-    return [asker.told() for asker in askers]
+    return [asker.reported() for asker in askers]
 
 
 def expire(core: AnalyticsCore, guard: Provider) -> None:
@@ -90,10 +90,10 @@ def main(url: str, threads: str, settings: str) -> None:
         with ThreadPoolExecutor(max_workers=count) as pool:
             print("ready", flush=True)
             for _ in sys.stdin:
-                told = [pool.submit(ask, number) for number in range(count)]
+                futures = [pool.submit(ask, number) for number in range(count)]
                 began = time.monotonic()
                 begin.wait()
-                answers = [one.result() for one in told]
+                answers = [one.result() for one in futures]
                 print(json.dumps({"answers": answers, "took_s": time.monotonic() - began}), flush=True)
 
 

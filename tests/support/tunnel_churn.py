@@ -35,7 +35,7 @@ class Churned:
     cuts: int = 0
     typed: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
-    left_over: list[str] = field(default_factory=list)
+    residue: list[str] = field(default_factory=list)
 
 
 def churn(folder: Path, sshd: OpensshServer, url: str, *, seconds: float) -> Churned:
@@ -51,7 +51,7 @@ def churn(folder: Path, sshd: OpensshServer, url: str, *, seconds: float) -> Chu
     deadline = time.monotonic() + _GONE_S
     while time.monotonic() < deadline and (_threads() - threads or len(_files()) > len(files) or sshd.sessions()):
         time.sleep(0.1)
-    churned.left_over = [*sorted(_threads() - threads), *_files()[len(files) :], *map(str, sshd.sessions())]
+    churned.residue = [*sorted(_threads() - threads), *_files()[len(files) :], *map(str, sshd.sessions())]
     return churned
 
 
@@ -83,7 +83,7 @@ def _query_and_cut(core: AnalyticsCore, number: int, sshd: OpensshServer, churne
 def _answer(connections: Connections, admission: Admission, turn: int) -> AnalyticsError | str | None:
     """Return None for the right answer, a typed error, or what else came."""
 
-    def query(connection: sa.Connection, _session: Session, _stopper: Stopper, _left_s: float) -> int:
+    def query(connection: sa.Connection, _session: Session, _stopper: Stopper, _remaining_s: float) -> int:
         found = int(connection.exec_driver_sql(f"SELECT {turn} + 1").scalar_one())
         connection.invalidate()  # the next one is new
         return found
@@ -112,10 +112,10 @@ def _threads() -> set[str]:
 
 def _files() -> list[str]:
     """Return what is open, the sockets last."""
-    held = []
+    links = []
     for number in os.listdir("/proc/self/fd"):
         try:
-            held.append(os.readlink(f"/proc/self/fd/{number}"))
+            links.append(os.readlink(f"/proc/self/fd/{number}"))
         except OSError:  # the folder's own, closed by now
             continue
-    return sorted(held)
+    return sorted(links)

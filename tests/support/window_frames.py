@@ -11,7 +11,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 NUMERIC_DTYPES = ("float64", "float32", "Float64", "double[pyarrow]", "object", "decimal")
-WHOLE_DTYPES = ("Int64", "int64[pyarrow]", "object", "float64")
+INTEGERS_DTYPES = ("Int64", "int64[pyarrow]", "object", "float64")
 
 
 def column(values: Sequence[float | None], dtype: str) -> pd.Series[Any]:
@@ -25,7 +25,7 @@ def daily(values: dict[str, Sequence[float | None]], *, start: str = "2024-01-01
     """Return columns of floats with a row for each day."""
     length = len(next(iter(values.values())))
     return pd.DataFrame(
-        {name: pd.Series(list(held), dtype="float64").to_numpy() for name, held in values.items()},
+        {name: pd.Series(list(numbers), dtype="float64").to_numpy() for name, numbers in values.items()},
         index=pd.date_range(start, periods=length, name="day", unit="us"),
     )
 
@@ -40,8 +40,8 @@ def pivoted() -> pd.DataFrame:
 def cells(result: pd.Series[Any] | pd.DataFrame) -> list[Any]:
     """Return the values of a column as Python's own, None for every kind of null."""
     series = result.iloc[:, 0] if isinstance(result, pd.DataFrame) else result
-    held = (value.item() if isinstance(value, np.generic) else value for value in series.array)
-    return [None if not isinstance(value, list) and pd.isna(value) else value for value in held]
+    items = (value.item() if isinstance(value, np.generic) else value for value in series.array)
+    return [None if not isinstance(value, list) and pd.isna(value) else value for value in items]
 
 
 SMALL = st.one_of(st.none(), st.integers(-1000, 1000).map(float), st.floats(-1e4, 1e4, allow_subnormal=False))

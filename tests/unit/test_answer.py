@@ -42,7 +42,7 @@ OUR_KEYS = ["sql_rowcount", "label_map", "indexnames", "notes", "limits"]
 
 def result_of(columns: dict[str, Any], **known: Any) -> QueryResult:
     frame = frame_of(columns)
-    return QueryResult(held=ResultRows(frame), colnames=frame.names, rowcount=len(frame), **known)
+    return QueryResult(row_set=ResultRows(frame), colnames=frame.names, rowcount=len(frame), **known)
 
 
 def answer_of(*results: QueryResult) -> ChartData:
@@ -93,7 +93,7 @@ def test_data_holds_json_values_and_the_frame_typed_ones() -> None:
 def test_data_is_made_once_and_only_when_asked_for() -> None:
     loads = []
     rows = ResultRows(lambda: loads.append(1) or frame_of({"a": [1]}))
-    result = QueryResult(held=rows)
+    result = QueryResult(row_set=rows)
     assert loads == []
     assert result.data is result.data
     assert loads == [1]
@@ -111,13 +111,13 @@ def test_pandas_gives_typed_columns() -> None:
         t=ValueKind.TIMESTAMP,
         s=ValueKind.TEXT,
     )
-    table = QueryResult(held=ResultRows(frame)).pandas()
+    table = QueryResult(row_set=ResultRows(frame)).pandas()
     assert [str(dtype) for dtype in table.dtypes] == ["Int64", "datetime64[us]", "str"]
 
 
 def test_pandas_keeps_whole_numbers_that_pass_64_bits() -> None:
     frame = frame_of({"n": [2**70]}, n=ValueKind.INTEGER)
-    assert QueryResult(held=ResultRows(frame)).pandas()["n"][0] == 2**70
+    assert QueryResult(row_set=ResultRows(frame)).pandas()["n"][0] == 2**70
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ MONEY = frame_of(
 
 
 def test_pandas_has_decimals_as_floats_unless_exact_ones_are_asked_for() -> None:
-    result = QueryResult(held=ResultRows(MONEY))
+    result = QueryResult(row_set=ResultRows(MONEY))
     floats, exact = result.pandas(), result.pandas(decimals="exact")
     assert [str(dtype) for dtype in floats.dtypes] == ["float64", "Int64", "str"]
     assert floats["m"].tolist()[::2] == [1.1, 12345678901234567.123456789]
@@ -156,11 +156,11 @@ def test_pandas_has_decimals_as_floats_unless_exact_ones_are_asked_for() -> None
 def test_decimals_of_arrow_columns_are_the_nearest_floats() -> None:
     values = [Decimal(text) for text in ("0.1", "123456789.123456789", "-99999999999999.99", "0.000000003")]
     frame = Frame(columns=(FrameColumn(name="m", kind=ValueKind.DECIMAL, values=pa.chunked_array([pa.array(values)])),))
-    assert QueryResult(held=ResultRows(frame)).pandas()["m"].tolist() == [float(value) for value in values]
+    assert QueryResult(row_set=ResultRows(frame)).pandas()["m"].tolist() == [float(value) for value in values]
 
 
 def test_rows_are_tuples_of_exact_values() -> None:
-    assert QueryResult(held=ResultRows(MONEY)).rows() == [
+    assert QueryResult(row_set=ResultRows(MONEY)).rows() == [
         (Decimal("1.10"), 1, "x"),
         (None, None, None),
         (Decimal("12345678901234567.123456789"), 3, "y"),
@@ -185,14 +185,14 @@ EVERY_KIND: dict[ValueKind, list[Any]] = {
 @for_each("kind", EVERY_KIND)
 def test_an_arrow_table_has_the_values_of_the_frame_and_its_type_also_without_any(kind: ValueKind) -> None:
     values = EVERY_KIND[kind]
-    held = QueryResult(held=ResultRows(frame_of({"a": values}, a=kind))).arrow()
-    assert held.column("a").to_pylist() == values
-    empty = QueryResult(held=ResultRows(frame_of({"a": [None]}, a=kind))).arrow().schema.field("a").type
-    assert type(empty) is type(held.schema.field("a").type)
+    table = QueryResult(row_set=ResultRows(frame_of({"a": values}, a=kind))).arrow()
+    assert table.column("a").to_pylist() == values
+    empty = QueryResult(row_set=ResultRows(frame_of({"a": [None]}, a=kind))).arrow().schema.field("a").type
+    assert type(empty) is type(table.schema.field("a").type)
 
 
 @for_each(
-    ("values", "held"),
+    ("values", "expected"),
     [
         ([2**70, None, -1], [Decimal(2**70), None, Decimal(-1)]),
         ([2**200, 1], [Decimal(2**200), Decimal(1)]),
@@ -204,20 +204,20 @@ def test_an_arrow_table_has_the_values_of_the_frame_and_its_type_also_without_an
         ([None, None], [None, None]),
     ],
 )
-def test_numbers_that_pass_64_bits_and_values_of_several_kinds_are_exact_in_arrow(values: Any, held: Any) -> None:
-    table = QueryResult(held=ResultRows(frame_of({"a": values}))).arrow()
-    assert table.column("a").to_pylist() == held
+def test_numbers_that_pass_64_bits_and_values_of_several_kinds_are_exact_in_arrow(values: Any, expected: Any) -> None:
+    table = QueryResult(row_set=ResultRows(frame_of({"a": values}))).arrow()
+    assert table.column("a").to_pylist() == expected
 
 
 def test_libraries_read_a_result_as_an_arrow_stream() -> None:
-    result = QueryResult(held=ResultRows(MONEY))
+    result = QueryResult(row_set=ResultRows(MONEY))
     assert pa.table(result).equals(result.arrow())
     assert pl.DataFrame(result).equals(result.polars())
     assert result.polars()["m"].to_list() == MONEY.columns[0].values
 
 
 def test_files_are_written_where_a_path_is_given(tmp_path: Path) -> None:
-    answer = answer_of(QueryResult(held=ResultRows(MONEY)), result_of({"a": [7]}))
+    answer = answer_of(QueryResult(row_set=ResultRows(MONEY)), result_of({"a": [7]}))
     assert answer.to_csv(tmp_path / "first.csv") is None
     answer.to_csv(str(tmp_path / "second.csv"), query=1)
     answer.to_xlsx(tmp_path / "both.xlsx")
@@ -330,7 +330,7 @@ def test_the_notebook_table_of_a_failed_query_is_its_message() -> None:
 
 def test_arrow_and_list_columns_give_the_same_answer() -> None:
     values = {"s": ["x", None], "n": [1, 2], "t": [datetime(2024, 1, 1), None]}
-    arrow = {name: pa.chunked_array([held]) for name, held in values.items()}
+    arrow = {name: pa.chunked_array([column]) for name, column in values.items()}
     assert answer_of(result_of(arrow)).to_payload() == answer_of(result_of(values)).to_payload()
 
 

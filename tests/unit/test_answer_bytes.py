@@ -107,14 +107,14 @@ KINDS = [
 @st.composite
 def good_results(draw: st.DrawFn) -> QueryResult:
     frame = draw(FRAMES)
-    shown = draw(st.none() | st.lists(ANNOTATIONS, max_size=2).map(tuple))
+    entries = draw(st.none() | st.lists(ANNOTATIONS, max_size=2).map(tuple))
     return QueryResult(
         **{name: draw(values) for name, values in FIELDS.items()},
         colnames=frame.names,
         rowcount=len(frame),
-        annotations=shown or (),
-        annotation_data=None if shown is None else [item.to_payload() for item in shown],
-        held=ResultRows(frame),
+        annotations=entries or (),
+        annotation_data=None if entries is None else [item.to_payload() for item in entries],
+        row_set=ResultRows(frame),
     )
 
 
@@ -136,7 +136,7 @@ def results(draw: st.DrawFn) -> QueryResult:
             rows = {"k": ["a", "b", None], "v": [Decimal("1.5"), 2**60, None]}
             form = {"viz_type": "pivot_table_v2", "groupbyRows": ["k"], "metrics": ["v"], "rowTotals": True}
             changes = {"result_type": ResultType.POST_PROCESSED, "verbose_names": {}}
-            result = replace(draw(good_results()), **changes, held=ResultRows(frame_of(rows)))
+            result = replace(draw(good_results()), **changes, row_set=ResultRows(frame_of(rows)))
             return client_processed(result, form_data={**form, "transposePivot": draw(st.booleans())})
     return draw(good_results())
 
@@ -168,8 +168,8 @@ def test_every_answer_comes_back_as_a_reader_sees_it(answer: ChartData) -> None:
 @for_each("rows", [[0, 1, 2], [0], []], ids=str)
 def test_every_column_comes_back_as_a_reader_sees_it(column: tuple[str, ValueKind], rows: list[int]) -> None:
     (name, kind), values = column, [COLUMNS[column][row] for row in rows]
-    held = ResultRows(frame_of({name: values}, **{name: kind}))
-    answer = ChartData(results=(QueryResult(colnames=(name,), rowcount=len(rows), held=held),))
+    result_rows = ResultRows(frame_of({name: values}, **{name: kind}))
+    answer = ChartData(results=(QueryResult(colnames=(name,), rowcount=len(rows), row_set=result_rows),))
     assert seen(again(answer)) == seen(answer)
 
 
@@ -181,14 +181,14 @@ def test_every_error_of_a_query_comes_back(kind: type[AnalyticsError]) -> None:
 
 def test_large_results_of_arrow_columns_come_back() -> None:
     table = {"n": pa.chunked_array([pa.array(range(2_000))]), "s": pa.chunked_array([pa.array(["x"] * 2_000)])}
-    held = ResultRows(frame_of(table, n=ValueKind.INTEGER, s=ValueKind.TEXT))
-    answer = ChartData(results=(QueryResult(colnames=("n", "s"), rowcount=2_000, held=held),) * 2)
+    result_rows = ResultRows(frame_of(table, n=ValueKind.INTEGER, s=ValueKind.TEXT))
+    answer = ChartData(results=(QueryResult(colnames=("n", "s"), rowcount=2_000, row_set=result_rows),) * 2)
     assert seen(again(answer)) == seen(answer)
 
 
 FAILED = failed_result(UnknownColumnError("contry", dataset="orders", known=("country",)), query="SELECT 1")
 MARKS = AnnotationData(name="m", annotation_type="EVENT", source_type="NATIVE", columns=("a",), records=({"a": 1},))
-GOOD = QueryResult(annotations=(MARKS,), held=ResultRows(frame_of({"a": [1, 2]})))
+GOOD = QueryResult(annotations=(MARKS,), row_set=ResultRows(frame_of({"a": [1, 2]})))
 ANSWER = ChartData(results=(GOOD, FAILED), result_type=ResultType.SAMPLES, result_format=ResultFormat.CSV)
 
 
@@ -218,10 +218,10 @@ def test_an_answer_that_is_too_large_is_an_error() -> None:
 
 @given(st.data())
 def test_any_changed_byte_or_cut_is_no_answer(data: st.DataObject) -> None:
-    held = bytearray(written())
-    position = data.draw(st.integers(0, len(held) - 1))
-    held[position] ^= data.draw(st.integers(1, 255))
-    assert decode_answer(bytes(held), key="job 1", seal=SEAL) is None
+    encoded = bytearray(written())
+    position = data.draw(st.integers(0, len(encoded) - 1))
+    encoded[position] ^= data.draw(st.integers(1, 255))
+    assert decode_answer(bytes(encoded), key="job 1", seal=SEAL) is None
     assert decode_answer(written()[:position], key="job 1", seal=SEAL) is None
     assert decode_answer(written() + bytes(position + 1), key="job 1", seal=SEAL) is None
 
@@ -258,10 +258,10 @@ def test_a_failure_that_this_version_does_not_know_is_a_job_error_with_its_messa
 
 
 def test_writing_an_answer_spares_writing_its_json_again() -> None:
-    result = QueryResult(held=ResultRows(frame_of({"a": [1]})))
+    result = QueryResult(row_set=ResultRows(frame_of({"a": [1]})))
     answer = ChartData(results=(result, failed_result(QueryError("no"))))
     before = answer.to_json()
     encode_answer(answer, key="job 1", seal=SEAL)
-    (first,), (again,) = result.held.json_chunks(), result.held.json_chunks()
+    (first,), (again,) = result.row_set.json_chunks(), result.row_set.json_chunks()
     assert first is again
     assert answer.to_json() == before

@@ -49,10 +49,10 @@ class GivenFrames:
 class Ends:
     """Keeps what is told of the end of a stream."""
 
-    told: list[tuple[int, AnalyticsError | None]]
+    reported: list[tuple[int, AnalyticsError | None]]
 
     def __call__(self, rows: int, error: AnalyticsError | None) -> None:
-        self.told.append((rows, error))
+        self.reported.append((rows, error))
 
 
 def numbers(*values: int | None) -> Frame:
@@ -77,7 +77,7 @@ def stream(frames: GivenFrames, *, ended: Ends) -> BatchStream:
     return BatchStream(
         unread,
         shape=with_a_note,
-        told=of_the_question,
+        error_mapper=of_the_question,
         row_limit=100,
         declared={},
         notes=("assumed",),
@@ -98,7 +98,7 @@ def test_notes_are_those_of_the_question_of_the_rows_so_far_and_in_the_end_of_th
     assert batches.notes == ("assumed", "each time", "begins with 1", "begins with 2")
     assert list(rest) == []
     assert batches.notes == ("assumed", "each time", "begins with 1", "begins with 2", "cut")
-    assert ends.told == [(2, None)]
+    assert ends.reported == [(2, None)]
 
 
 def test_a_failure_of_the_database_is_told_in_the_words_of_the_question(ends: Ends) -> None:
@@ -107,7 +107,7 @@ def test_a_failure_of_the_database_is_told_in_the_words_of_the_question(ends: En
     with pytest.raises(DatabaseError, match=r"^the column that you asked for: n is no number$") as caught:
         next(batches)
     assert (caught.value.__cause__, caught.value.__suppress_context__) == (None, True)
-    assert ends.told == [(1, caught.value)]
+    assert ends.reported == [(1, caught.value)]
 
 
 def test_a_failure_before_the_first_rows_is_told_so_too(ends: Ends) -> None:

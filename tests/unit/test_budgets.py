@@ -427,7 +427,7 @@ def test_a_forked_process_does_not_count_what_its_parent_spent_again(world: Worl
 
 
 @for_each(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({}, "bounds nothing; name one of rows_per_statement, rows_per_day"),
         ({"rows_per_day": 0}, "Budget.rows_per_day must be a whole number above 0"),
@@ -440,8 +440,8 @@ def test_a_forked_process_does_not_count_what_its_parent_spent_again(world: Worl
         ({"cost_per_day": 5}, "a Budget of cost must name its database"),
     ],
 )
-def test_a_budget_that_bounds_nothing_or_oddly_is_refused(fields: dict[str, Any], told: str) -> None:
-    with pytest.raises(SettingsError, match=told):
+def test_a_budget_that_bounds_nothing_or_oddly_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
         Budget(**fields)
 
 
@@ -457,13 +457,13 @@ def test_budgets_come_as_records_or_maps_and_from_the_environment() -> None:
 
 
 @for_each(
-    ("budgets", "told"),
+    ("budgets", "message"),
     [
         ([{"rows": 5}], "a Budget has no 'rows'; it has database, role"),
         ([5], "Settings.budgets must hold Budget records, not int"),
         ({"rows_per_day": 5}, "Settings.budgets must be a tuple of budgets"),
     ],
 )
-def test_budgets_that_are_none_are_refused(budgets: Any, told: str) -> None:
-    with pytest.raises(AnalyticsError, match=told):
+def test_budgets_that_are_none_are_refused(budgets: Any, message: str) -> None:
+    with pytest.raises(AnalyticsError, match=message):
         Settings(secret_key=KEY, budgets=budgets)

@@ -70,7 +70,7 @@ def test_comparisons_between_expressions_are_conditions_of_sql(query: Any, extra
 
 def test_the_top_of_one_column_leaves_the_others_whole() -> None:
     query = SALES.query("revenue").by("product", "country").top(3, of="product").others()
-    asked = query.payload()["queries"][0]
-    assert (asked["series_columns"], asked["series_limit"]) == (["product"], 3)
+    request = query.payload()["queries"][0]
+    assert (request["series_columns"], request["series_limit"]) == (["product"], 3)
     assert repr(query) == "sales.query('revenue').by('product', 'country').top(3, of='product').others()"
     assert query.chart("line").payload()["queries"][0]["series_columns"] == ["product"]

@@ -219,9 +219,9 @@ REFUSED = [
 ]
 
 
-@for_each(("query", "kind", "told"), REFUSED, ids=lambda value: repr(value)[:50])
-def test_what_a_kind_has_no_field_for_is_told(query: DatasetQuery, kind: str, told: str) -> None:
-    with pytest.raises(QueryError, match=told):
+@for_each(("query", "kind", "message"), REFUSED, ids=lambda value: repr(value)[:50])
+def test_what_a_kind_has_no_field_for_is_told(query: DatasetQuery, kind: str, message: str) -> None:
+    with pytest.raises(QueryError, match=message):
         query.chart(kind)
 
 
@@ -229,31 +229,31 @@ def test_further_fields_go_into_the_form() -> None:
     assert MONTHLY.chart("bar", stack="Stack", x_axis_title="Month").form_data["stack"] == "Stack"
 
 
-def asked_by(chart: Any) -> dict[str, Any]:
+def filters_of_value(chart: Any) -> dict[str, Any]:
     query: dict[str, Any] = chart.payload()["queries"][0]
     return query
 
 
 @for_each("kind", ["line", "bar", "area", "smooth", "step", "scatter", "big_number"])
 def test_a_chart_along_time_asks_for_all_rows_in_order_of_time(kind: str) -> None:
-    query = asked_by(MONTHLY.chart(kind))
+    query = filters_of_value(MONTHLY.chart(kind))
     assert query["orderby"] == [["ordered_on", True]]
     assert "row_limit" not in query
 
 
 @for_each("kind", [kind for kind in SHAPES if kind not in ("big_number", "heatmap", "histogram")])
 def test_no_kind_has_a_limit_that_the_question_has_not(kind: str) -> None:
-    assert "row_limit" not in asked_by(BY_PRODUCT.chart(kind))
-    assert asked_by(BY_PRODUCT.limit(7).chart(kind))["row_limit"] == 7
+    assert "row_limit" not in filters_of_value(BY_PRODUCT.chart(kind))
+    assert filters_of_value(BY_PRODUCT.limit(7).chart(kind))["row_limit"] == 7
 
 
 def test_fields_given_by_hand_say_how_many_rows_a_chart_has() -> None:
-    query = asked_by(BY_PRODUCT.limit(7).chart("pie", row_limit=3))
+    query = filters_of_value(BY_PRODUCT.limit(7).chart("pie", row_limit=3))
     assert query["row_limit"] == 3
 
 
 def test_a_chart_of_other_columns_than_the_question_is_asked_by_its_form() -> None:
-    query = asked_by(BY_PRODUCT.top(2).others().chart("pie", groupby=["country"]))
+    query = filters_of_value(BY_PRODUCT.top(2).others().chart("pie", groupby=["country"]))
     assert query["columns"] == ["country"]
     assert query["series_columns"] == ["product"]
 
@@ -265,9 +265,9 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("form", "error", "told"), UNKNOWN)
-def test_a_field_that_no_form_has_is_an_error_of_its_line(form: Any, error: type[QueryError], told: str) -> None:
-    with pytest.raises(error, match=told):
+@pytest.mark.parametrize(("form", "error", "message"), UNKNOWN)
+def test_a_field_that_no_form_has_is_an_error_of_its_line(form: Any, error: type[QueryError], message: str) -> None:
+    with pytest.raises(error, match=message):
         BY_PRODUCT.chart("bar", **form)
     with pytest.raises(error):
         BY_PRODUCT.chart("table", **form)
@@ -291,17 +291,17 @@ def test_a_saved_query_stores_its_form_and_its_query_context() -> None:
     form = query.chart().form_data
     assert json.loads(stored["params"]) == form
     assert json.loads(stored["query_context"]) == {**query.payload(), "form_data": form}
-    told = {name: stored[name] for name in ("slice_name", "viz_type", "datasource_id", "datasource_type")}
-    assert told == {"slice_name": "Revenue", "viz_type": "table", "datasource_id": 7, "datasource_type": "table"}
+    fields = {name: stored[name] for name in ("slice_name", "viz_type", "datasource_id", "datasource_type")}
+    assert fields == {"slice_name": "Revenue", "viz_type": "table", "datasource_id": 7, "datasource_type": "table"}
 
 
 def test_a_picture_is_asked_of_the_charts_with_the_form_in_its_query_context() -> None:
     charts = RecordingCharts()
     chart = sales(charts).query("revenue").by("product").chart("pie")
     assert chart.picture(format="svg").options == {"format": "svg"}
-    (asked,) = charts.asked
-    assert asked["form_data"] == chart.form_data
-    assert asked["queries"] == chart.payload()["queries"]
+    (request,) = charts.queried
+    assert request["form_data"] == chart.form_data
+    assert request["queries"] == chart.payload()["queries"]
     assert repr(chart) == "<QueryChart, pie>"
 
 

@@ -156,9 +156,9 @@ def test_ranges_that_are_possible_at_some_time_are_left_to_the_run() -> None:
         assert REVENUE.during(text).payload()["queries"][0]["time_range"] == text
 
 
-@for_each(("line", "error", "told"), WRITTEN)
-def test_a_wrong_line_is_told_when_it_is_written(line: Line, error: type[Exception], told: str) -> None:
-    with pytest.raises(error, match=told):
+@for_each(("line", "error", "message"), WRITTEN)
+def test_a_wrong_line_is_told_when_it_is_written(line: Line, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         line()
 
 
@@ -182,12 +182,12 @@ TOGETHER: list[tuple[Line, type[Exception], str]] = [
 ]
 
 
-@for_each(("line", "error", "told"), TOGETHER)
+@for_each(("line", "error", "message"), TOGETHER)
 def test_calls_that_do_not_go_together_are_told_before_anything_runs(
-    line: Line, error: type[Exception], told: str
+    line: Line, error: type[Exception], message: str
 ) -> None:
     query = line()
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         query.payload()
 
 

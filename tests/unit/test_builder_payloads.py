@@ -446,10 +446,10 @@ def test_nothing_is_asked_before_it_runs() -> None:
     repr(query)
     query.payload()
     query.chart("bar")
-    assert charts.asked == []
+    assert charts.queried == []
     query.run()
     query.explain()
-    assert charts.asked == [query.payload(), query.payload()]
+    assert charts.queried == [query.payload(), query.payload()]
 
 
 @for_each(

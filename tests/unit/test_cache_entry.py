@@ -68,7 +68,7 @@ FULL = QueryResult(
 
 
 def full() -> QueryResult:
-    return replace(FULL, held=ResultRows(frame_of(COLUMNS)))
+    return replace(FULL, row_set=ResultRows(frame_of(COLUMNS)))
 
 
 def entry(key: str = "key") -> bytes:
@@ -94,12 +94,12 @@ def test_a_hit_gives_the_same_json_csv_and_data_as_the_first_answer() -> None:
 def test_typed_columns_come_back_typed() -> None:
     found = decode_entry(entry(), key="key", seal=SEAL)
     assert found is not None
-    held = {column.name: column.to_list() for column in found.frame.columns}
-    assert {name: held[name] for name in "ifsbdtyc"} == {name: COLUMNS[name] for name in "ifsbdtyc"}
-    assert held["n"][0] == Decimal("1.10")
-    assert held["z"][0] == datetime(2024, 1, 1, tzinfo=UTC)
-    assert held["mixed"] == [1, "x", None]
-    assert (held["nested"], held["other"]) == (COLUMNS["nested"], COLUMNS["other"])
+    cells = {column.name: column.to_list() for column in found.frame.columns}
+    assert {name: cells[name] for name in "ifsbdtyc"} == {name: COLUMNS[name] for name in "ifsbdtyc"}
+    assert cells["n"][0] == Decimal("1.10")
+    assert cells["z"][0] == datetime(2024, 1, 1, tzinfo=UTC)
+    assert cells["mixed"] == [1, "x", None]
+    assert (cells["nested"], cells["other"]) == (COLUMNS["nested"], COLUMNS["other"])
 
 
 def test_a_processed_result_comes_back_with_its_map() -> None:
@@ -130,7 +130,7 @@ ALONE: dict[str, tuple[list[Any], bool]] = {
 def test_few_plain_values_are_stored_as_json_and_all_others_as_arrow(name: str) -> None:
     values, is_json = ALONE[name]
     frame = frame_of({"label": values})
-    data = encode_entry(QueryResult(held=ResultRows(frame)), key="key", seal=SEAL)
+    data = encode_entry(QueryResult(row_set=ResultRows(frame)), key="key", seal=SEAL)
     assert data is not None
     assert (b'[["label"' in data) is is_json
     found = decode_entry(data, key="key", seal=SEAL)
@@ -146,7 +146,7 @@ def _in_utc(value: Any) -> Any:
 
 def test_the_json_of_a_hit_is_the_stored_text_and_the_frame_is_not_decoded() -> None:
     rows = ResultRows(frame_of({"a": [1]}), encoded=b'[{"a":"stored"}]')
-    data = encode_entry(QueryResult(held=rows), key="key", seal=SEAL)
+    data = encode_entry(QueryResult(row_set=rows), key="key", seal=SEAL)
     assert data is not None
     found = decode_entry(data, key="key", seal=SEAL)
     assert found is not None
@@ -182,10 +182,10 @@ def test_an_entry_of_another_version_is_a_miss() -> None:
 @pytest.mark.slow
 @given(st.data())
 def test_any_changed_byte_is_a_miss(data: st.DataObject) -> None:
-    held = bytearray(entry())
-    position = data.draw(st.integers(0, len(held) - 1))
-    held[position] ^= data.draw(st.integers(1, 255))
-    assert decode_entry(bytes(held), key="key", seal=SEAL) is None
+    encoded = bytearray(entry())
+    position = data.draw(st.integers(0, len(encoded) - 1))
+    encoded[position] ^= data.draw(st.integers(1, 255))
+    assert decode_entry(bytes(encoded), key="key", seal=SEAL) is None
 
 
 @given(st.integers(0, 400))
@@ -280,7 +280,7 @@ def test_two_entries_of_one_result_are_not_alike_and_both_open() -> None:
 
 def test_the_seal_of_one_entry_holds_for_no_other() -> None:
     start, end = len(MAGIC), len(MAGIC) + 28
-    other = encode_entry(QueryResult(held=ResultRows(frame_of({"a": [1]}))), key="key", seal=SEAL)
+    other = encode_entry(QueryResult(row_set=ResultRows(frame_of({"a": [1]}))), key="key", seal=SEAL)
     assert other is not None
     assert decode_entry(other[:start] + entry()[start:end] + other[end:], key="key", seal=SEAL) is None
     assert decode_entry(other, key="key", seal=SEAL) is not None

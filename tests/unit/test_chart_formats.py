@@ -216,11 +216,11 @@ def test_any_format_of_any_double_is_a_text_or_a_told_error(number: float, spec:
         text = format_number(number, spec)
     except ValueError as error:
         text = str(error)
-        is_told = text.startswith(f"{short_repr(spec)} is no number format; give one of d3")
+        is_expected = text.startswith(f"{short_repr(spec)} is no number format; give one of d3")
     else:
-        is_told = isinstance(text, str)
+        is_expected = isinstance(text, str)
     assert text
-    assert is_told
+    assert is_expected
 
 
 @for_each(

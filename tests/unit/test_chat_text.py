@@ -20,8 +20,8 @@ def message(text: str, link: str | None = None) -> Message:
 
 @given(text=ODD | st.text(max_size=3_000), files=st.integers(0, 60))
 def test_a_text_is_bounded_escaped_and_calls_nobody(text: str, files: int) -> None:
-    left_out = [Attachment(name="a&b<c>.csv" * 10, content_type="text/csv", content=b"x")] * files
-    found = chat_text(message(text), max_characters=1_000, left_out=left_out, why="It takes none")
+    omitted = [Attachment(name="a&b<c>.csv" * 10, content_type="text/csv", content=b"x")] * files
+    found = chat_text(message(text), max_characters=1_000, omitted=omitted, why="It takes none")
     assert len(found) <= 1_000
     assert not re.search(r"[<>]|&(?!(amp|lt|gt);)|@(all|channel|everyone|group|here)\b", found, re.IGNORECASE)
     assert found.startswith("Sales")
@@ -29,8 +29,8 @@ def test_a_text_is_bounded_escaped_and_calls_nobody(text: str, files: int) -> No
 
 @given(text=st.text(st.characters(exclude_categories=("Cs",), exclude_characters="@\0"), max_size=300))
 def test_a_short_text_is_all_there(text: str) -> None:
-    whole = html.unescape(chat_text(message(text.replace("&", "+")), max_characters=10_000))
-    assert whole == "\n\n".join(part for part in ("Sales", text.replace("&", "+").strip()) if part)
+    full_text = html.unescape(chat_text(message(text.replace("&", "+")), max_characters=10_000))
+    assert full_text == "\n\n".join(part for part in ("Sales", text.replace("&", "+").strip()) if part)
 
 
 def test_a_cut_text_says_where_the_rest_is() -> None:
@@ -46,10 +46,10 @@ def test_an_empty_text_leaves_the_subject() -> None:
 def test_files_that_are_left_out_are_named_behind_the_text_with_the_reason() -> None:
     files = [Attachment(name="a.csv", content_type="text/csv", content=b"x")]
     named = "Sales\n\nup 3 %\n\nNot attached: a.csv (1 bytes). "
-    assert chat_text(message("up 3 %"), max_characters=1_000, left_out=files, why="It takes none") == (
+    assert chat_text(message("up 3 %"), max_characters=1_000, omitted=files, why="It takes none") == (
         f"{named}It takes none."
     )
-    assert chat_text(message("up 3 %"), max_characters=1_000, left_out=files) == f"{named}."
+    assert chat_text(message("up 3 %"), max_characters=1_000, omitted=files) == f"{named}."
 
 
 def test_a_text_that_just_fits_is_all_there_and_a_longer_one_is_cut_between_its_escapes() -> None:

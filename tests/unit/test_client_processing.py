@@ -31,7 +31,7 @@ SALES = frame_of(
 
 
 def processed(frame: Any = SALES, verbose_names: dict[str, str] | None = None, **form_data: Any) -> QueryResult:
-    result = QueryResult(held=ResultRows(frame), colnames=frame.names, verbose_names=verbose_names or {})
+    result = QueryResult(row_set=ResultRows(frame), colnames=frame.names, verbose_names=verbose_names or {})
     return client_processed(result, form_data=form_data)
 
 
@@ -270,8 +270,8 @@ def test_labels_of_many_levels_count_as_cells() -> None:
 def test_a_table_that_is_too_large_tells_its_rows_and_columns(layout: str) -> None:
     frame = frame_of({"a": list(range(2_000)), "b": [*range(2_600)][:2_000], "num": [1] * 2_000})
     form = {"groupbyRows": ["a"], "groupbyColumns": ["b"], "metrics": ["num", "a", "b"], "metricsLayout": layout}
-    told = "6000 rows and 2000 columns" if layout == "ROWS" else "2000 rows and 6000 columns"
-    with pytest.raises(ResultTooLargeError, match=told):
+    message = "6000 rows and 2000 columns" if layout == "ROWS" else "2000 rows and 6000 columns"
+    with pytest.raises(ResultTooLargeError, match=message):
         processed(frame, viz_type="pivot_table_v2", **form)
 
 
@@ -409,9 +409,9 @@ def test_labels_of_a_processed_table_are_neutralised_in_files(text: str, form_da
     ]
     book = CalamineWorkbook.from_filelike(io.BytesIO(answer.to_xlsx()))
     cells = [cell for row in book.get_sheet_by_index(0).to_python() for cell in row]
-    for shown in (fields, [cell for cell in cells if isinstance(cell, str)]):
-        assert [field for field in shown if begins_like_formula(field) and field != "-1"] == []
-        assert any(field.startswith(("'" + text, "'" + text.strip())) for field in shown)
+    for texts in (fields, [cell for cell in cells if isinstance(cell, str)]):
+        assert [field for field in texts if begins_like_formula(field) and field != "-1"] == []
+        assert any(field.startswith(("'" + text, "'" + text.strip())) for field in texts)
     assert -1 in cells
     assert "-1" in fields
 

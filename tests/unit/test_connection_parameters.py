@@ -61,11 +61,11 @@ def of_engine(spec: EngineSpec) -> dict[str, Any]:
 def test_parameters_come_back_from_their_uri(spec: EngineSpec) -> None:
     parameters = of_engine(spec)
     assert parameter_faults(parameters, spec) == ()
-    shown = parameters_of(uri_of(parameters, spec.name, spec), spec)
+    result = parameters_of(uri_of(parameters, spec.name, spec), spec)
     masked = {"password": MASK} if "password" in parameters else {}
     secrets = {name: MASK for name in parameters.get("query", {}) if is_secret_name(name)}
     query = {"query": parameters["query"] | secrets} if "query" in parameters else {}
-    assert shown == parameters | masked | query
+    assert result == parameters | masked | query
 
 
 @for_each("spec", ENGINES, ids=lambda spec: spec.name)
@@ -148,12 +148,12 @@ def test_a_host_that_does_not_answer_is_down() -> None:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
         port = full.getsockname()[1]
-        held = [socket.socket() for _ in range(4)]
-        for one in held:  # a backlog that is full drops what comes: nobody answers
+        sockets = [socket.socket() for _ in range(4)]
+        for one in sockets:  # a backlog that is full drops what comes: nobody answers
             one.setblocking(False)
             one.connect_ex(("127.0.0.1", port))
         fault = look_at_server("127.0.0.1", port, find=ADDRESSES, timeout_s=0.3)
-        for one in held:
+        for one in sockets:
             one.close()
     assert fault is not None
     assert fault.error_type is E.CONNECTION_HOST_DOWN_ERROR

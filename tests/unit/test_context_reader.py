@@ -195,13 +195,13 @@ def test_the_options_of_all_steps_hold_at_most_five_times_the_items_of_a_list() 
 
 
 def test_a_clause_names_the_fields_of_the_form_that_its_place_in_the_payload_comes_from() -> None:
-    told = ("payload: filters[1]", "payload: columns", "payload: metrics[0]", "the dataset")
-    one = ExplainedQuery(clauses=tuple(ExplainedClause(part="where", sql="x", origin=origin) for origin in told))
+    places = ("payload: filters[1]", "payload: columns", "payload: metrics[0]", "the dataset")
+    one = ExplainedQuery(clauses=tuple(ExplainedClause(part="where", sql="x", origin=origin) for origin in places))
     origins = {"queries.0.filters.1": ("adhoc_filters",), "queries.1.columns": ("groupby", "x_axis")}
     explained = with_form_fields(Explanation(queries=(one, one)), origins)
     assert [[clause.origin for clause in query.clauses] for query in explained.queries] == [
-        ["payload: filters[1]; form: adhoc_filters", *told[1:]],
-        [told[0], "payload: columns; form: groupby, x_axis", *told[2:]],
+        ["payload: filters[1]; form: adhoc_filters", *places[1:]],
+        [places[0], "payload: columns; form: groupby, x_axis", *places[2:]],
     ]
 
 
@@ -218,7 +218,7 @@ def test_the_fields_for_drawing_name_the_record_before_what_was_stored() -> None
 
 
 def test_an_explanation_is_shown_with_all_that_it_tells() -> None:
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "clauses": (ExplainedClause(part="where", sql="a > 1", origin="payload: filters[0] a"),),
         "time_range": "Last week",
         "rejected_filters": (RejectedFilter(column="planet", reason="not_in_datasource"),),
@@ -227,13 +227,13 @@ def test_an_explanation_is_shown_with_all_that_it_tells() -> None:
         "notes": ("kept but not read: colour",),
         "sql": "SELECT 1",
     }
-    explained = ExplainedQuery(**told, bound_sql="SELECT ?", parameters=(7,), cache_key="k1")
+    explained = ExplainedQuery(**fields, bound_sql="SELECT ?", parameters=(7,), cache_key="k1")
     texts = [
         *("a > 1", "payload: filters[0] a", "Last week", "planet", "not_in_datasource", "compared with 1 year ago"),
         *("the week of last year", "kept for 10 s", "kept but not read: colour", "SELECT 1", "k1"),
     ]
-    shown = explained._repr_mimebundle_()["text/html"].replace("&gt;", ">")
+    html = explained._repr_mimebundle_()["text/html"].replace("&gt;", ">")
     assert [text for text in texts if text not in str(explained)] == []
-    assert [text for text in (*texts, "SELECT ?", "7") if text not in shown] == []
+    assert [text for text in (*texts, "SELECT ?", "7") if text not in html] == []
     twice = Explanation(queries=(explained, explained))._repr_mimebundle_()["text/html"]
     assert [twice.count(text) for text in ("query 0", "query 1", "SELECT ?")] == [1, 1, 2]

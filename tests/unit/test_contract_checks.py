@@ -9,7 +9,7 @@ from tests.support.contract_checks import outcomes
 from tests.support.contract_rules import transcription
 from tests.support.contract_schemas import schema_outcomes
 
-from analytics_core.models.base import Answer, LenientShape, Omittable, StrictShape, Text250, Whole
+from analytics_core.models.base import Answer, Integer, LenientShape, Omittable, StrictShape, Text250
 
 CONTRACT = transcription()
 
@@ -20,7 +20,7 @@ class BrokenRule(StrictShape):
     name: Text250
     filter_type: str
     roles: tuple[Any, ...]
-    tables: tuple[Whole, ...] | None = None
+    tables: tuple[Integer, ...] | None = None
     description: Omittable[str] = None
     group_key: str | None = None
     frobnicate: int | None = None

@@ -79,10 +79,10 @@ class RecordedCursor:
     """A driver's cursor that gives what it was made with, and remembers what it was asked."""
 
     rows: list[Any]
-    asked: list[Any] = field(default_factory=list)
+    queried: list[Any] = field(default_factory=list)
 
     def execute(self, sql: str, parameters: Any) -> None:
-        self.asked.append((sql, parameters))
+        self.queried.append((sql, parameters))
 
     def fetchall(self) -> list[Any]:
         return self.rows
@@ -113,7 +113,7 @@ def test_a_plan_gives_numbers_alone(engine: str, words: str, answer: list[Any], 
     estimates, cursor = REGISTRY.get(engine).costs, RecordedCursor(answer)
     assert estimates is not None
     assert estimates.ask(cursor, "SELECT 1", {"p1": 2}) == costs
-    assert cursor.asked == [(f"{words} SELECT 1", {"p1": 2})]
+    assert cursor.queried == [(f"{words} SELECT 1", {"p1": 2})]
     assert estimates.counted in costs
 
 

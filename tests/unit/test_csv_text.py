@@ -123,7 +123,7 @@ def test_arrow_columns_give_the_same_file_as_lists() -> None:
         "n": [1.5, None, -2.0],
         "t": [datetime(2024, 1, 1), None, datetime(1969, 1, 1, 1)],
     }
-    arrow = {name: pa.chunked_array([held[:1], held[1:]]) for name, held in values.items()}
+    arrow = {name: pa.chunked_array([column[:1], column[1:]]) for name, column in values.items()}
     assert csv_bytes(frame_of(arrow)) == csv_bytes(frame_of(values))
 
 

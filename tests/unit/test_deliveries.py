@@ -28,7 +28,7 @@ class ScriptedNotifier:
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
-        self.asked: list[tuple[str, ...]] = []
+        self.queried: list[tuple[str, ...]] = []
         self.keys: set[str] = set()
 
     def start(self, addresses: AddressLookup) -> None:
@@ -41,7 +41,7 @@ class ScriptedNotifier:
         self, message: Message, recipient: Recipient, *, only: Collection[str] | None = None
     ) -> Sequence[Delivery]:
         addresses = tuple(recipient.addresses if only is None else only)
-        self.asked.append(addresses)
+        self.queried.append(addresses)
         self.keys.add(message.key_for(recipient))
         answer = self.answers.pop(0) if self.answers else all_are(DELIVERED)
         if isinstance(answer, Exception):
@@ -86,7 +86,7 @@ def test_only_the_addresses_that_were_unavailable_are_tried_again() -> None:
     notifier = ScriptedNotifier(lambda address: all_are(first[address])(address))
     states, slept, _ = deliver(notifier)
     assert states == [DELIVERED, DELIVERED, REFUSED]
-    assert notifier.asked == [("a@x", "b@x", "c@x"), ("b@x",)]
+    assert notifier.queried == [("a@x", "b@x", "c@x"), ("b@x",)]
     assert (slept, len(notifier.keys)) == ([1.0], 1)
 
 
@@ -95,12 +95,12 @@ def test_pauses_double_up_to_the_longest_and_attempts_end() -> None:
     states, slept, _ = deliver(notifier, attempts=6, longest_pause_s=5.0)
     assert states == [UNAVAILABLE] * 3
     assert slept == [1.0, 2.0, 4.0, 5.0, 5.0]
-    assert len(notifier.asked) == 6
+    assert len(notifier.queried) == 6
 
 
 def test_what_one_notifier_does_not_bring_there_the_next_one_does() -> None:
     first = {"a@x": DELIVERED, "b@x": REFUSED, "c@x": UNKNOWN}
-    for script, asked in (
+    for script, addresses in (
         ([all_are(UNAVAILABLE)] * 9, ("a@x", "b@x", "c@x")),
         ([NotificationError("not started")], ("a@x", "b@x", "c@x")),
         ([lambda address: all_are(first[address])(address)], ("b@x",)),
@@ -111,9 +111,9 @@ def test_what_one_notifier_does_not_bring_there_the_next_one_does() -> None:
         deliveries = Deliveries([one, other], clock=clock, sleeper=PassingTime(clock), jitter=lambda: 1.0)
         found = deliveries.deliver_by_any(MESSAGE, THREE, outages={})
         assert [delivery.address for delivery in found] == list(THREE.addresses)
-        doubted = UNKNOWN if asked == ("b@x",) else DELIVERED
+        doubted = UNKNOWN if addresses == ("b@x",) else DELIVERED
         assert [delivery.state for delivery in found] == [DELIVERED, DELIVERED, doubted]
-        assert other.asked == ([] if asked is None else [asked])
+        assert other.queried == ([] if addresses is None else [addresses])
     assert deliveries.deliver_by_any(MESSAGE, Recipient(kind="Chat", to=("#ops",)), outages={}) == ()
 
 
@@ -133,8 +133,8 @@ def test_those_who_were_away_are_tried_later_until_time_is_over() -> None:
         ([gone], 15.0, 3_600.0, None),
         ([], 15.0, 3_600.0, None),
     )
-    for errors, waited_s, left_s, pause_s in cases:
-        assert later_s(errors, waited_s=waited_s, left_s=left_s) == pause_s, (errors, waited_s, left_s)
+    for errors, waited_s, remaining_s, pause_s in cases:
+        assert later_s(errors, waited_s=waited_s, remaining_s=remaining_s) == pause_s, (errors, waited_s, remaining_s)
 
 
 def test_half_of_a_pause_is_random() -> None:
@@ -171,8 +171,8 @@ def test_what_may_have_been_delivered_is_sent_again_only_where_that_is_asked_for
 
 def test_a_rest_that_is_no_number_of_seconds_is_none() -> None:
     for rest_s in (float("nan"), -5.0, 0, "soon"):
-        told: Any = {"retry_after_s": rest_s}
-        for busy in (all_are(UNAVAILABLE, **told), NotificationError("busy", retryable=True, **told)):
+        fields: Any = {"retry_after_s": rest_s}
+        for busy in (all_are(UNAVAILABLE, **fields), NotificationError("busy", retryable=True, **fields)):
             states, slept, _ = deliver(ScriptedNotifier(*[busy] * 9))
             assert (states, slept) == ([UNAVAILABLE] * 3, [1.0, 2.0, 4.0, 8.0]), rest_s
     for rest_s in (float("inf"), 10**400):
@@ -185,8 +185,8 @@ def test_what_a_notifier_tells_can_be_recorded_whatever_it_is() -> None:
     assert states == [DELIVERED] * 3
     assert found[0].reason == "no\N{REPLACEMENT CHARACTER} ?"
     for answer in (lambda _: None, lambda address: replace(odd, address=address, state="on its way")):
-        told: Any = answer
-        assert deliver(ScriptedNotifier(told))[0] == [UNKNOWN] * 3
+        reply: Any = answer
+        assert deliver(ScriptedNotifier(reply))[0] == [UNKNOWN] * 3
 
 
 def test_a_notifier_that_cannot_tell_whom_it_takes_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
@@ -199,7 +199,7 @@ def test_a_notifier_that_cannot_tell_whom_it_takes_is_passed_over(caplog: pytest
     for notifiers, states in (([broken, sound], {DELIVERED}), ([broken], {REFUSED})):
         deliveries = Deliveries(notifiers, clock=clock, sleeper=PassingTime(clock), jitter=lambda: 1.0)
         assert {one.state for one in deliveries.deliver(MESSAGE, THREE)} == states
-    assert not broken.asked
+    assert not broken.queried
     assert "it failed (RuntimeError)" in caplog.text
     assert "hunter2" not in caplog.text
 
@@ -214,30 +214,30 @@ def one_after_the_other(
     begun = datetime(2026, 1, 1, tzinfo=UTC)
     clock = FixedClock(begun)
 
-    def told(address: str) -> Delivery:
+    def reply(address: str) -> Delivery:
         now = answer(int((clock.now() - begun).total_seconds()))
         assert not isinstance(now, Exception)
         return now(address)
 
-    notifier = ScriptedNotifier(*[told] * 999)
+    notifier = ScriptedNotifier(*[reply] * 999)
     deliveries = Deliveries([notifier], clock=clock, sleeper=PassingTime(clock), jitter=lambda: 1.0)
     outages: Outages = {}
     found = [deliveries.deliver(MESSAGE, one, outages=outages)[0] for one in recipients]
     passed_s = (clock.now() - begun).total_seconds()
-    return Counter(one.state for one in found), passed_s, len(notifier.asked), found[-1]
+    return Counter(one.state for one in found), passed_s, len(notifier.queried), found[-1]
 
 
 def test_a_receiver_that_is_away_is_waited_for_once_however_many_recipients_there_are() -> None:
-    states, passed_s, asked, last = one_after_the_other(lambda _: all_are(UNAVAILABLE))
-    assert (states, asked) == ({UNAVAILABLE: 200}, 5 + 35)
+    states, passed_s, requests, last = one_after_the_other(lambda _: all_are(UNAVAILABLE))
+    assert (states, requests) == ({UNAVAILABLE: 200}, 5 + 35)
     assert 285 < passed_s <= 300
     assert last.reason == "not tried, as the receiver took nothing for others before: why"
     assert one_after_the_other(lambda _: all_are(UNAVAILABLE), PEOPLE[:4])[1] == 15 + 3 * 8
 
 
 def test_a_receiver_that_comes_back_gets_the_messages_of_all_who_follow() -> None:
-    states, _, asked, _ = one_after_the_other(lambda now_s: all_are(UNAVAILABLE if now_s < 40 else DELIVERED))
-    assert (states, asked) == ({UNAVAILABLE: 4, DELIVERED: 196}, 5 + 4 + 195)
+    states, _, requests, _ = one_after_the_other(lambda now_s: all_are(UNAVAILABLE if now_s < 40 else DELIVERED))
+    assert (states, requests) == ({UNAVAILABLE: 4, DELIVERED: 196}, 5 + 4 + 195)
 
 
 def test_a_receiver_that_is_away_holds_up_nobody_at_others() -> None:
@@ -255,7 +255,7 @@ def test_a_receiver_that_is_away_holds_up_nobody_at_others() -> None:
 def test_addresses_that_were_reached_before_are_not_asked_again() -> None:
     notifier = ScriptedNotifier()
     assert deliver(notifier, only=["b@x"])[0] == [DELIVERED]
-    assert notifier.asked == [("b@x",)]
+    assert notifier.queried == [("b@x",)]
 
 
 @pytest.mark.parametrize(
@@ -288,8 +288,8 @@ def test_a_recipient_that_nobody_takes_is_told() -> None:
     pager = Recipient(kind="Pager", to=("1",))
     assert not deliveries.takes(pager)
     (found,) = deliveries.deliver(MESSAGE, pager)
-    told = str(found.error())
-    assert told.startswith(
+    message = str(found.error())
+    assert message.startswith(
         "1 was not reached: no notifier takes recipients of the kind 'Pager'; give AnalyticsCore one"
     )
     error = found.error()
@@ -328,7 +328,7 @@ def test_the_policy_of_the_contract_tries_five_times_in_five_minutes() -> None:
         time, notifier = PassingTime(clock), ScriptedNotifier(*[all_are(UNAVAILABLE)] * 9)
         deliveries = Deliveries([notifier], clock=clock, sleeper=time, jitter=lambda jitter=jitter: jitter)
         assert {one.state for one in deliveries.deliver(MESSAGE, THREE)} == {UNAVAILABLE}
-        assert (time.slept, len(notifier.asked)) == (slept, 5)
+        assert (time.slept, len(notifier.queried)) == (slept, 5)
     long_pauses = {"attempts": 20, "first_pause_s": 40.0}
     _, pauses, _ = deliver(ScriptedNotifier(*[all_are(UNAVAILABLE)] * 30), **long_pauses)
     assert pauses == [40.0, 60.0, 60.0, 60.0, 60.0]

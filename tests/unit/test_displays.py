@@ -55,10 +55,10 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e</table>\x
 
 def result_of(columns: dict[str, Any], **known: Any) -> QueryResult:
     frame = frame_of(columns)
-    return QueryResult(held=ResultRows(frame), colnames=frame.names, rowcount=len(frame), **known)
+    return QueryResult(row_set=ResultRows(frame), colnames=frame.names, rowcount=len(frame), **known)
 
 
-def shown(seen: Any) -> tuple[str, str]:
+def displayed(seen: Any) -> tuple[str, str]:
     bundle = seen._repr_mimebundle_()
     return bundle["text/html"], bundle["text/plain"]
 
@@ -159,9 +159,9 @@ def test_text_is_aligned_for_wide_letters_and_leaves_out_columns_that_do_not_fit
 # ----------------------------------------------------------------------------------------------------------- results
 def test_a_result_shows_rounded_numbers_at_the_right_dates_nulls_and_what_cut_it() -> None:
     cut = LimitEntry(limit="row_limit", rows=3, set_by="payload: row_limit", cut=True)
-    held = {"day": [datetime(2024, 1, 1)] * 3, "revenue": [627996.5599999999988, None, 2.0]}
-    page, text = shown(
-        result_of(held, limits=(cut,), notes=("a note",), query="SELECT 1", verbose_names={"day": "Day"})
+    table = {"day": [datetime(2024, 1, 1)] * 3, "revenue": [627996.5599999999988, None, 2.0]}
+    page, text = displayed(
+        result_of(table, limits=(cut,), notes=("a note",), query="SELECT 1", verbose_names={"day": "Day"})
     )
     assert '<td style="text-align:right">627,996.56</td>' in page
     assert texts_of(page)[:2] == ["Day", "revenue"]
@@ -179,29 +179,29 @@ def test_a_result_shows_rounded_numbers_at_the_right_dates_nulls_and_what_cut_it
 
 
 def test_a_result_without_rows_and_one_of_its_statement_alone_say_so() -> None:
-    assert shown(result_of({"a": []}))[1].splitlines()[-1] == "0 rows"
-    assert shown(QueryResult(query="SELECT 1"))[1] == "SELECT 1"
+    assert displayed(result_of({"a": []}))[1].splitlines()[-1] == "0 rows"
+    assert displayed(QueryResult(query="SELECT 1"))[1] == "SELECT 1"
 
 
 def test_a_million_rows_are_shown_as_fast_as_a_few() -> None:
     large = result_of({"n": list(range(1_000_000)), "a": pa.chunked_array([pa.array(range(1_000_000))])})
     begun = time.perf_counter()
-    page, text = shown(ChartData(results=(large,)))
+    page, text = displayed(ChartData(results=(large,)))
     assert time.perf_counter() - begun < 0.2
     assert "first 20 of 1,000,000 rows" in text
     assert len(page) < 10_000
 
 
 def test_a_wide_result_shows_its_first_columns_and_counts_the_others() -> None:
-    page, _ = shown(result_of({f"c{number}": [number] for number in range(1_000)}))
+    page, _ = displayed(result_of({f"c{number}": [number] for number in range(1_000)}))
     assert page.count("<th ") == 30
     assert "1 row; 970 more columns" in page
 
 
 def test_fifty_results_of_a_notebook_stay_small() -> None:
     names = {"country": ["Germany"] * 30, "city": ["A city with a name"] * 30, "day": [datetime(2024, 5, 1)] * 30}
-    held = {**names, "revenue": [1234567.891] * 30, "cost": [1.5] * 30}
-    one = shown(ChartData(results=(result_of(held, query="SELECT something FROM somewhere " * 30),)))
+    table = {**names, "revenue": [1234567.891] * 30, "cost": [1.5] * 30}
+    one = displayed(ChartData(results=(result_of(table, query="SELECT something FROM somewhere " * 30),)))
     assert 50 * sum(map(len, one)) < 500_000
 
 
@@ -235,8 +235,8 @@ def test_an_object_that_fails_shows_its_error_and_an_unknown_one_only_its_name()
         def _blocks(self) -> Any:
             raise self.error
 
-    assert shown(Failing(NotFoundError("dataset", 1)))[1] == "NotFoundError: there is no dataset 1"
-    page, text = shown(Failing(ValueError("postgresql://me:secret@host")))
+    assert displayed(Failing(NotFoundError("dataset", 1)))[1] == "NotFoundError: there is no dataset 1"
+    page, text = displayed(Failing(ValueError("postgresql://me:secret@host")))
     assert "secret" not in page + text
     assert text.startswith("ValueError: this object cannot be shown")
 
@@ -249,12 +249,12 @@ def test_who_interrupts_a_display_is_obeyed() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        shown(Slow())
+        displayed(Slow())
 
 
 def test_an_error_is_shown_with_all_its_problems() -> None:
     problems = [Problem(path=f"field{number}", message="is <b>wrong</b>") for number in range(30)]
-    page, text = shown(PayloadSchemaError(shape="ChartRestApi.post", problems=problems))
+    page, text = displayed(PayloadSchemaError(shape="ChartRestApi.post", problems=problems))
     assert "<b>wrong" not in page
     assert text.splitlines()[:2] == ["PayloadSchemaError: ChartRestApi.post is not valid", "- field0: is <b>wrong</b>"]
     assert "- and 10 more" in text
@@ -284,7 +284,7 @@ def test_a_dataset_shows_its_columns_and_metrics_and_no_rows() -> None:
             "metrics": [{"metric_name": "revenue", "expression": "SUM(amount)", "d3format": ",.2f"}],
         }
     )
-    page, text = shown(dataset)
+    page, text = displayed(dataset)
     assert text.splitlines()[0] == "Dataset 3: <orders>  the table '<orders>', in shop (sqlite)"
     assert "10 more columns; 60 columns" in text
     assert "revenue      SUM(amount)  ,.2f" in text
@@ -296,7 +296,7 @@ def test_a_password_of_a_connection_is_not_shown() -> None:
     connection = DatabaseConnection(
         database_name="shop", orm_uri="postgresql://me:XXXXXXXXXX@host/shop", extra='{"password": "hidden"}'
     )
-    page, text = shown(connection)
+    page, text = displayed(connection)
     assert "postgresql://me:XXXXXXXXXX@host/shop" in text
     assert "hidden" not in page + text
 
@@ -320,17 +320,17 @@ def test_names_that_turn_the_direction_of_text_are_told_with_escapes() -> None:
     result = result_of({TURNED: [1]})
     failed = ExplainedQuery(failure=QueryError(f"no column {TURNED}"))
     chart = DashboardChart(chart_id=1, name="c", tabs=(), failure=QueryError(TURNED))
-    told = [
+    texts = [
         repr(result),
         repr(chart),
         repr(ChartData(results=(result,))),
         str(QueryError(f"no column {TURNED}")),
         str(failed),
     ]
-    told.append(str(Explanation(queries=(ExplainedQuery(sql=f'SELECT "{TURNED}"\n\tFROM t'),))))
-    assert [ESCAPED in text for text in told] == [True] * 6
-    assert [text for text in told if not all(sign.isprintable() or sign in "\n\t" for sign in text)] == []
-    assert told[-1].endswith("\n\tFROM t")
+    texts.append(str(Explanation(queries=(ExplainedQuery(sql=f'SELECT "{TURNED}"\n\tFROM t'),))))
+    assert [ESCAPED in text for text in texts] == [True] * 6
+    assert [text for text in texts if not all(sign.isprintable() or sign in "\n\t" for sign in text)] == []
+    assert texts[-1].endswith("\n\tFROM t")
     assert visible("مرحبا שלום é\n") == "مرحبا שלום é\n"
 
 
@@ -364,8 +364,8 @@ def test_an_answer_of_a_dashboard_has_the_length_and_the_order_of_its_charts() -
 
 
 def test_tables_of_mails_as_text_have_numbers_at_the_right_and_nothing_else() -> None:
-    held = {"name": ["a", "bcd"], "count": [5, None], "known": [True, False], "none": [None, None]}
-    text = results_text([result_of({**held, "paid": [Decimal(7), Decimal(100)]})], most_rows=5, formats=ChartFormats())
+    table = {"name": ["a", "bcd"], "count": [5, None], "known": [True, False], "none": [None, None]}
+    text = results_text([result_of({**table, "paid": [Decimal(7), Decimal(100)]})], most_rows=5, formats=ChartFormats())
     assert text.splitlines()[:4] == [
         "name  count  known  none  paid",
         "----  -----  -----  ----  ----",
@@ -376,7 +376,7 @@ def test_tables_of_mails_as_text_have_numbers_at_the_right_and_nothing_else() ->
 
 def test_several_results_are_headed_by_the_number_that_indexes_them_up_to_twenty() -> None:
     def text(count: int) -> str:
-        return shown(ChartData(results=tuple(result_of({"x": [f"row {number}"]}) for number in range(count))))[1]
+        return displayed(ChartData(results=tuple(result_of({"x": [f"row {number}"]}) for number in range(count))))[1]
 
     assert "results[" not in text(1)
     for count in (2, 20):

@@ -16,7 +16,7 @@ from tests.support.stores import open_store
 from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule, RunCause, RunState
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.secret import Secret
-from analytics_core._reports.claims import MISSED, MOST_AT_A_TIME, STILL_WORKING, Claims, DueRuns, kept_for
+from analytics_core._reports.claims import MISSED, MOST_AT_A_TIME, STILL_WORKING, Claims, DueRuns, retention_of
 from analytics_core.errors import StoredDataError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
@@ -30,8 +30,8 @@ class World:
 
     def __init__(self, store: MetadataStore) -> None:
         self.store = store
-        self.due_runs = DueRuns(store, on_time_s=300.0, lease_s=30.0, is_held=lambda *_: self.is_held)
-        self.is_held: bool | None = True
+        self.due_runs = DueRuns(store, on_time_s=300.0, lease_s=30.0, is_leased=lambda *_: self.is_retained)
+        self.is_retained: bool | None = True
         self.made = 0
 
     def add(self, *, next_due_on: datetime | None = NOON, missed: str | None = None, **facts: Any) -> ReportProgress:
@@ -108,14 +108,14 @@ def test_of_several_missed_times_those_are_run_that_the_owner_chose() -> None:
         with world(now) as w:
             claims = w.due_runs.claim(w.add(next_due_on=hours[0], missed=missed), now)
             over = [row for row in w.rows() if row.end_dttm is not None]
-            left = [row for row in w.rows() if row.end_dttm is None]
-            assert [one.scheduled_dttm for one in left] == run, (missed, now)
-            assert (claims.run, claims.claimed) == (next(iter(left), None), len(run))
+            remaining = [row for row in w.rows() if row.end_dttm is None]
+            assert [one.scheduled_dttm for one in remaining] == run, (missed, now)
+            assert (claims.run, claims.claimed) == (next(iter(remaining), None), len(run))
             assert (claims.missed, [one.scheduled_dttm for one in over]) == (count, [h for h in hours if h not in run])
             for row in over:
                 assert (row.state, row.cause) == (RunState.MISSED, RunCause.MISSED)
                 assert (row.error_message, row.start_dttm, row.end_dttm) == (MISSED, now, now)
-            leases = [one.lease_until is not None for one in left]
+            leases = [one.lease_until is not None for one in remaining]
             assert leases == [number == 0 for number in range(len(run))], missed
 
 
@@ -144,9 +144,9 @@ def test_a_due_time_is_refused_only_where_somebody_is_known_to_have_worked_at_it
         (True, {"job_id": "j", "late_on": NOON - HOUR}, "waits"),  # it is about to be ended
         (False, {"job_id": "j", "lease_until": datetime(2999, 1, 1, tzinfo=UTC)}, "refused"),  # it is about to begin
     )
-    for policy, (is_held, run, what) in zip(cycle((None, "skip")), cases, strict=False):
+    for policy, (is_locked, run, what) in zip(cycle((None, "skip")), cases, strict=False):
         with world(NOON + HOUR) as w:
-            w.is_held = is_held
+            w.is_retained = is_locked
             progress = w.add(missed=policy)
             first = w.due_runs.claim(progress, NOON).run
             assert first is not None
@@ -269,4 +269,4 @@ def test_a_schedule_that_is_gone_is_claimed_as_nothing() -> None:
 def test_a_log_is_kept_for_days_a_century_at_most_or_for_ever() -> None:
     days = {None: None, 0: None, -1: None, 1: 1, 30: 30, 36_500: 36_500, 36_501: 36_500, 10**9: 36_500}
     for retention, expected in days.items():
-        assert kept_for(retention) == (None if expected is None else timedelta(days=expected)), retention
+        assert retention_of(retention) == (None if expected is None else timedelta(days=expected)), retention

@@ -137,10 +137,10 @@ OPTIONS = {
 def test_a_uri_has_these_options_and_no_others() -> None:
     assert OPTIONS.keys() == ENGINES.keys()
     for name, (texts, numbers, choices) in OPTIONS.items():
-        told = ENGINES[name].guards.uri_options
-        assert {option for option, takes in told.items() if takes is None} == set(texts.split()), name
-        assert {option for option, takes in told.items() if takes == frozenset()} == set(numbers.split()), name
-        assert {option for option, takes in told.items() if takes} == set(choices.split()), name
+        options = ENGINES[name].guards.uri_options
+        assert {option for option, takes in options.items() if takes is None} == set(texts.split()), name
+        assert {option for option, takes in options.items() if takes == frozenset()} == set(numbers.split()), name
+        assert {option for option, takes in options.items() if takes} == set(choices.split()), name
 
 
 @for_each("name", ["postgresql", "duckdb"])

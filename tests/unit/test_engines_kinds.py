@@ -129,5 +129,5 @@ def test_types_of_one_engine(name: str, text: str, kind: ValueKind) -> None:
     ],
 )
 def test_a_declared_type_of_duckdb_that_holds_other_sql_is_not_told(declared: str, written: str | None) -> None:
-    told = REGISTRY.get("duckdb").as_declared(exp.column("a", quoted=True), declared)
-    assert (told and told.sql("duckdb")) == written
+    node = REGISTRY.get("duckdb").as_declared(exp.column("a", quoted=True), declared)
+    assert (node and node.sql("duckdb")) == written

@@ -25,9 +25,9 @@ FOUND = {
 }
 
 
-@for_each(("asked", "name"), FOUND.items())
-def test_an_engine_is_found_by_alias_and_in_any_case(asked: str, name: str) -> None:
-    assert REGISTRY.get(asked).name == name
+@for_each(("alias", "name"), FOUND.items())
+def test_an_engine_is_found_by_alias_and_in_any_case(alias: str, name: str) -> None:
+    assert REGISTRY.get(alias).name == name
 
 
 def test_every_engine_of_the_package_is_there() -> None:
@@ -44,10 +44,10 @@ def test_an_unknown_engine_names_the_known_ones_and_the_nearest() -> None:
     assert isinstance(raised.value, UnknownNameError)
 
 
-@pytest.mark.parametrize("asked", ["", "sqlite3", "'; DROP TABLE x", "__class__"])
-def test_odd_names_are_refused(asked: str) -> None:
+@pytest.mark.parametrize("name", ["", "sqlite3", "'; DROP TABLE x", "__class__"])
+def test_odd_names_are_refused(name: str) -> None:
     with pytest.raises(UnknownEngineError):
-        REGISTRY.get(asked)
+        REGISTRY.get(name)
 
 
 def test_a_spec_can_be_added_without_changing_the_registry() -> None:
@@ -80,15 +80,15 @@ GAPS = {
 
 @pytest.mark.parametrize(("problem", "gap"), GAPS.items())
 def test_an_engine_with_a_gap_in_its_guards_is_refused_when_it_is_registered(problem: str, gap: dict[str, Any]) -> None:
-    whole = REGISTRY.get("trino")
+    trino = REGISTRY.get("trino")
     with pytest.raises(SettingsError, match=f"the engine 'trino' cannot be registered: {problem}"):
-        REGISTRY.with_spec(replace(whole, guards=replace(whole.guards, **gap)))
+        REGISTRY.with_spec(replace(trino, guards=replace(trino.guards, **gap)))
 
 
 def test_an_engine_says_its_schemas_or_its_relations() -> None:
-    whole = REGISTRY.get("trino")
-    by_schema = replace(whole.guards.revealing, relations=name_set(""), schemas=name_set("system.*"))
-    spec = replace(whole, guards=replace(whole.guards, revealing=by_schema))
+    trino = REGISTRY.get("trino")
+    by_schema = replace(trino.guards.revealing, relations=name_set(""), schemas=name_set("system.*"))
+    spec = replace(trino, guards=replace(trino.guards, revealing=by_schema))
     assert REGISTRY.with_spec(spec).get("trino") is spec
 
 

@@ -157,6 +157,6 @@ def test_aware_literals_name_their_zone(bench: Bench) -> None:
 
 
 def test_lists_are_shown_with_their_members(bench: Bench) -> None:
-    shown = bench.spec.literal(["it's", 1, None])
-    assert "'it''s'" in shown
-    assert shown.endswith(("1, NULL]", "1, NULL)"))
+    literal = bench.spec.literal(["it's", 1, None])
+    assert "'it''s'" in literal
+    assert literal.endswith(("1, NULL]", "1, NULL)"))

@@ -61,8 +61,8 @@ def test_an_error_comes_back_with_its_class_and_all_its_facts(error: AnalyticsEr
     found = again(error)
     assert type(found) is type(error)
     assert (found.args, found.__dict__) == (error.args, error.__dict__)
-    assert {name: repr(held) for name, held in found.__dict__.items()} == {
-        name: repr(held) for name, held in error.__dict__.items()
+    assert {name: repr(field) for name, field in found.__dict__.items()} == {
+        name: repr(field) for name, field in error.__dict__.items()
     }
     assert (str(found), found.status, found.to_payload()) == (str(error), error.status, error.to_payload())
 

@@ -26,8 +26,8 @@ from analytics_core._engine.frames.values import json_value
 from analytics_core._engine.querying.shaping import notes_of_rounding
 from analytics_core._engine.results.rows import record_chunks
 
-HELD = (2**53 + 1, 2**53, 2**53 - 1, 2, 1, 0, -1, -(2**53) - 1, 2**63 - 1, -(2**63))
-ASKED = (
+RETAINED = (2**53 + 1, 2**53, 2**53 - 1, 2, 1, 0, -1, -(2**53) - 1, 2**63 - 1, -(2**63))
+ASKING = (
     2,
     2.5,
     -0.5,
@@ -64,20 +64,22 @@ def holds(predicate: Predicate, value: Any) -> bool:
 
 
 @for_each("op", list(Comparison))
-@for_each("asked", ASKED, ids=str)
-def test_a_whole_column_is_compared_as_numbers_are(op: Comparison, asked: Any) -> None:
-    found = compare_number(COLUMN, op, asked, ValueKind.INTEGER, BIGINT)
-    assert [holds(found, held) for held in HELD] == [OPERATORS[op](Fraction(held), Fraction(asked)) for held in HELD]
+@for_each("bound", ASKING, ids=str)
+def test_a_whole_column_is_compared_as_numbers_are(op: Comparison, bound: Any) -> None:
+    found = compare_number(COLUMN, op, bound, ValueKind.INTEGER, BIGINT)
+    assert [holds(found, cell) for cell in RETAINED] == [
+        OPERATORS[op](Fraction(cell), Fraction(bound)) for cell in RETAINED
+    ]
     assert not isinstance(found, Compare) or (isinstance(found.value, int | float) and found.value == int(found.value))
 
 
 @for_each("op", list(Comparison))
 @for_each("text", ["2.5", "-0.1", "9007199254740992.5", "-9007199254740992.5", "9007199254740993", "1e18"])
 def test_a_text_is_compared_with_a_whole_column_as_the_number_that_it_says(op: Comparison, text: str) -> None:
-    asked = convert(text, ValueKind.INTEGER, column="c")
-    assert isinstance(asked, int | float | Decimal)
-    found = compare_number(COLUMN, op, asked, ValueKind.INTEGER, BIGINT)
-    assert [holds(found, held) for held in HELD] == [OPERATORS[op](held, Fraction(text)) for held in HELD]
+    bound = convert(text, ValueKind.INTEGER, column="c")
+    assert isinstance(bound, int | float | Decimal)
+    found = compare_number(COLUMN, op, bound, ValueKind.INTEGER, BIGINT)
+    assert [holds(found, cell) for cell in RETAINED] == [OPERATORS[op](cell, Fraction(text)) for cell in RETAINED]
 
 
 @pytest.mark.parametrize("milliseconds", [1.001, -1.001, 1_706_697_000_000.5])
@@ -87,19 +89,19 @@ def test_a_part_of_a_millisecond_is_rounded_to_the_nearest_microsecond(milliseco
 
 
 @for_each("op", list(Comparison))
-@for_each("asked", [Decimal("0.125"), Decimal("-0.125"), 1000, -1000, Decimal("9.99"), 0.5], ids=str)
-def test_a_decimal_column_is_compared_as_numbers_are(op: Comparison, asked: Any) -> None:
+@for_each("bound", [Decimal("0.125"), Decimal("-0.125"), 1000, -1000, Decimal("9.99"), 0.5], ids=str)
+def test_a_decimal_column_is_compared_as_numbers_are(op: Comparison, bound: Any) -> None:
     hundredths = NumberRange(low=-999, high=999, scale=2)
     column = ColumnExpr("c", ValueKind.DECIMAL)
-    found = compare_number(column, op, asked, ValueKind.DECIMAL, hundredths)
-    for held in (Decimal("0.12"), Decimal("0.13"), Decimal("-0.13"), Decimal("9.99"), Decimal("-9.99"), Decimal("0.5")):
-        assert holds(found, held) == OPERATORS[op](Fraction(held), Fraction(asked))
+    found = compare_number(column, op, bound, ValueKind.DECIMAL, hundredths)
+    for cell in (Decimal("0.12"), Decimal("0.13"), Decimal("-0.13"), Decimal("9.99"), Decimal("-9.99"), Decimal("0.5")):
+        assert holds(found, cell) == OPERATORS[op](Fraction(cell), Fraction(bound))
 
 
 def test_a_bound_of_forty_digits_keeps_them() -> None:
     wide = NumberRange(low=-(10**38) + 1, high=10**38 - 1, scale=9)
-    asked = Decimal("12345678901234567890123456789.1234567891")
-    found = compare_number(COLUMN, Comparison.GREATER, asked, ValueKind.DECIMAL, wide)
+    bound = Decimal("12345678901234567890123456789.1234567891")
+    found = compare_number(COLUMN, Comparison.GREATER, bound, ValueKind.DECIMAL, wide)
     assert found == Compare(COLUMN, Comparison.GREATER_OR_EQUAL, Decimal("12345678901234567890123456789.123456790"))
 
 
@@ -154,7 +156,7 @@ def test_a_decimal_is_written_without_an_exponent_for_people() -> None:
 
 # ----------------------------------------------------------------------------------------------------------- answers
 @for_each(
-    ("held", "shown"),
+    ("text", "expected"),
     [
         ("0.10", 0.1),
         ("-2.00", -2),
@@ -168,9 +170,9 @@ def test_a_decimal_is_written_without_an_exponent_for_people() -> None:
         ("NaN", None),
     ],
 )
-def test_a_decimal_in_json_keeps_its_digits(held: str, shown: Any) -> None:
-    value = json_value(Decimal(held))
-    assert (value, type(value)) == (shown, type(shown))
+def test_a_decimal_in_json_keeps_its_digits(text: str, expected: Any) -> None:
+    value = json_value(Decimal(text))
+    assert (value, type(value)) == (expected, type(expected))
 
 
 LONG = [Decimal("90071992547409.93"), Decimal("0.5"), None, Decimal("0.333333333333333333")]
@@ -194,7 +196,7 @@ def test_values_that_no_arrow_column_holds_come_back_from_bytes_as_they_were() -
         *(date(2024, 1, 31), datetime(2024, 1, 31, 10, 0, 0, 5), datetime(2024, 1, 31, tzinfo=UTC), time(10, 0, 0, 5)),
         time(10, tzinfo=UTC),
     ]
-    for held in (values, [Decimal("1" * 80 + ".5"), Decimal("1E-30")], [2**100, None], [time(10, tzinfo=UTC)]):
-        frame = Frame(columns=(FrameColumn(name="x", kind=ValueKind.OTHER, values=held),))
+    for cells in (values, [Decimal("1" * 80 + ".5"), Decimal("1E-30")], [2**100, None], [time(10, tzinfo=UTC)]):
+        frame = Frame(columns=(FrameColumn(name="x", kind=ValueKind.OTHER, values=cells),))
         back = frame_from_bytes(frame_to_bytes(frame)).columns[0].to_list()
-        assert [(value, type(value)) for value in back] == [(value, type(value)) for value in held]
+        assert [(value, type(value)) for value in back] == [(value, type(value)) for value in cells]

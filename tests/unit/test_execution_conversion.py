@@ -176,9 +176,9 @@ PLACES = st.integers(-22, 3)
 
 
 @given(st.lists(st.none() | st.decimals(allow_nan=False, allow_infinity=False), min_size=1, max_size=5), PLACES)
-def test_decimals_have_the_type_that_arrow_would_find(held: list[Decimal | None], exponent: int) -> None:
-    same = [value and Decimal((*value.as_tuple()[:2], exponent)) for value in held]
-    for values in (held, same):
+def test_decimals_have_the_type_that_arrow_would_find(decimals: list[Decimal | None], exponent: int) -> None:
+    same = [value and Decimal((*value.as_tuple()[:2], exponent)) for value in decimals]
+    for values in (decimals, same):
         try:
             expected = pa.array(values)
         except pa.ArrowInvalid:
@@ -195,9 +195,9 @@ def test_decimals_without_an_end_are_none_of_arrow() -> None:
 
 @given(st.decimals(allow_nan=False, allow_infinity=False))
 def test_a_short_decimal_is_the_number_that_a_longer_one_would_be(value: Decimal) -> None:
-    shown = json_value(value)
-    if isinstance(shown, int):
-        assert shown == value
-    if isinstance(shown, float):
+    result = json_value(value)
+    if isinstance(result, int):
+        assert result == value
+    if isinstance(result, float):
         assert value != value.to_integral_value()
-        assert shown == float(value)
+        assert result == float(value)

@@ -240,13 +240,13 @@ def test_the_host_that_was_asked_for_is_told_and_not_its_address() -> None:
     assert "port 1 on host localhost" in diagnosed("postgresql", text, sent).message
 
 
-@pytest.mark.parametrize(("engine", "told"), [("postgresql", "5432"), ("redshift", "5439"), ("postgresql", "3306")])
-def test_a_port_that_the_url_leaves_out_is_told_where_it_is_the_engines_own(engine: str, told: str) -> None:
+@pytest.mark.parametrize(("engine", "port"), [("postgresql", "5432"), ("redshift", "5439"), ("postgresql", "3306")])
+def test_a_port_that_the_url_leaves_out_is_told_where_it_is_the_engines_own(engine: str, port: str) -> None:
     sent = SentStatement(url=sa.URL.create("x", host="localhost"))
-    text = f'connection to server at "127.0.0.1", port {told} failed: Connection refused'
+    text = f'connection to server at "127.0.0.1", port {port} failed: Connection refused'
     spec = REGISTRY.get(engine)
-    shown = diagnose(Exception(text), spec, sent=sent).message
-    assert (f"port {told} on host localhost" in shown) == (told == str(spec.usual_port))
+    message = diagnose(Exception(text), spec, sent=sent).message
+    assert (f"port {port} on host localhost" in message) == (port == str(spec.usual_port))
 
 
 def test_what_fails_before_there_is_a_connection_speaks_of_no_statement() -> None:
@@ -334,9 +334,9 @@ def test_texts_and_labels_of_a_statement_are_no_names(sql: str) -> None:
 def test_the_code_of_a_server_decides_and_not_what_its_message_quotes(
     code: str, error_type: ErrorType, text: str
 ) -> None:
-    told = {diagnosed("postgresql", CodedError(words, code)).error_type for words in (f'odd value: "{text}"', "odd")}
-    assert told <= {error_type, E.GENERIC_DB_ENGINE_ERROR}
-    assert len(told) == 1
+    types = {diagnosed("postgresql", CodedError(words, code)).error_type for words in (f'odd value: "{text}"', "odd")}
+    assert types <= {error_type, E.GENERIC_DB_ENGINE_ERROR}
+    assert len(types) == 1
 
 
 @for_each(

@@ -77,7 +77,7 @@ def test_a_limit_of_no_rows_still_tells_whether_there_are_any() -> None:
 
 
 def test_dates_and_times_of_postgresql_that_no_plan_knows_are_told_by_their_type() -> None:
-    told = {
+    kinds = {
         "date": K.DATE,
         "time(3)": K.TIME,
         "timestamp": K.TIMESTAMP,
@@ -86,7 +86,7 @@ def test_dates_and_times_of_postgresql_that_no_plan_knows_are_told_by_their_type
         "interval": K.UNKNOWN,
         "text": K.UNKNOWN,
     }
-    for name, kind in told.items():
+    for name, kind in kinds.items():
         column = SimpleNamespace(type_display=name)
         assert _known_kind(K.UNKNOWN, column) is kind, name
         assert _known_kind(K.TEXT, column) is K.TEXT, name

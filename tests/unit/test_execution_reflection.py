@@ -177,11 +177,11 @@ def test_a_column_that_another_program_adds_is_declared_at_once(sqlite_shop: Tar
 
 def test_details_of_a_table_are_told_in_its_schema_and_in_an_attached_catalog(duckdb_shop: Target) -> None:
     for schema in (None, "main", "shop.main"):
-        told = reflector(duckdb_shop).details(duckdb_shop.admission, table="orders", schema=schema)
-        assert told.primary_key == ("id",), schema
+        details = reflector(duckdb_shop).details(duckdb_shop.admission, table="orders", schema=schema)
+        assert details.primary_key == ("id",), schema
     for schema in ("archive", "other.main"):
-        told = reflector(duckdb_shop).details(duckdb_shop.admission, table="orders", schema=schema)
-        assert told.primary_key == (), schema
+        details = reflector(duckdb_shop).details(duckdb_shop.admission, table="orders", schema=schema)
+        assert details.primary_key == (), schema
 
 
 def test_columns_of_a_query_on_duckdb(duckdb_shop: Target) -> None:

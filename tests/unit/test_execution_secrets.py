@@ -48,10 +48,10 @@ def error_of(found: Target, sql: str, parameters: Any = ()) -> AnalyticsError:
 
 def texts_of(error: BaseException) -> list[str]:
     """Return all that a logger or a crash reporter would show of an error, chained ones included."""
-    shown = [repr(error), str(error), "".join(traceback.format_exception(error))]
+    texts = [repr(error), str(error), "".join(traceback.format_exception(error))]
     for chained in (error.__cause__, error.__context__):
-        shown.extend(texts_of(chained) if chained else ())
-    return shown
+        texts.extend(texts_of(chained) if chained else ())
+    return texts
 
 
 def test_an_error_of_a_connection_tells_no_password(nowhere: Target) -> None:
@@ -63,13 +63,13 @@ def test_an_error_of_a_connection_tells_no_password(nowhere: Target) -> None:
 @for_each("place", ["127.0.0.1:1", "10.0.0.1:5432", "no-such-host.invalid:5432"])
 def test_why_a_connection_fails_is_told_to_nobody_who_may_not_know(nowhere: Target, place: str) -> None:
     record = replace(nowhere.record, uri=Secret(f"postgresql://ann@{place}/shop"))
-    told = []
+    messages = []
     for may_know_why in (True, False):
         with pytest.raises(AnalyticsError) as caught:
             Reflector(nowhere.connector).tables(admission(record, may_know_why=may_know_why))
-        told.append(caught.value.message)
-    assert told[1] == "the database cannot be reached; an administrator learns why by testing its connection"
-    assert told[0] != told[1]
+        messages.append(caught.value.message)
+    assert messages[1] == "the database cannot be reached; an administrator learns why by testing its connection"
+    assert messages[0] != messages[1]
 
 
 def test_the_pooled_engine_tells_no_password(nowhere: Target) -> None:

@@ -55,10 +55,10 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
         yield found
 
 
-def numbers(shop: Target, count: int, shown: str = "i") -> str:
+def numbers(shop: Target, count: int, columns: str = "i") -> str:
     if shop.record.engine == "duckdb":
-        return f"SELECT {shown} FROM (SELECT range AS i FROM range(1, {count + 1})) AS n"
-    return f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) SELECT {shown} FROM n"
+        return f"SELECT {columns} FROM (SELECT range AS i FROM range(1, {count + 1})) AS n"
+    return f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) SELECT {columns} FROM n"
 
 
 def values(stream: FrameStream) -> list[Any]:
@@ -84,8 +84,8 @@ def test_parts_are_of_some_thousand_rows(shop: Target) -> None:
 
 def test_no_rows_are_one_frame_with_the_columns(shop: Target) -> None:
     columns = {"a": K.INTEGER, "b": K.TEXT}
-    shown = numbers(shop, 1, "i, 'x'")
-    (frame,) = shop.stream(f"SELECT * FROM ({shown}) AS q WHERE i < 0", columns=columns)
+    subquery = numbers(shop, 1, "i, 'x'")
+    (frame,) = shop.stream(f"SELECT * FROM ({subquery}) AS q WHERE i < 0", columns=columns)
     assert (len(frame), frame.names, [column.kind for column in frame.columns]) == (0, ("a", "b"), [K.INTEGER, K.TEXT])
 
 
@@ -251,7 +251,7 @@ class InterruptedCalls(BoundedCalls):
 def test_ctrl_c_while_a_statement_starts_stops_it(shop: Target, is_streamed: bool) -> None:
     has_begun, most = threading.Event(), limits(timeout_s=60)
 
-    def endless(connection: Any, session: Session, stopper: Stopper, _left_s: float) -> FetchedResult:
+    def endless(connection: Any, session: Session, stopper: Stopper, _remaining_s: float) -> FetchedResult:
         has_begun.set()
         statement = Statement(sql=ENDLESS[shop.record.engine], parameters=(), display_sql="", labels=(), kinds=())
         return session.run(RunRequest(connection=connection, statement=statement, limits=most, stopper=stopper))
@@ -293,11 +293,11 @@ def peak(work: Callable[[], object]) -> int:
 @pytest.mark.slow
 @SQLITE_ALONE
 def test_what_is_in_memory_does_not_grow_with_the_result(shop: Target) -> None:
-    shown = "i, 'a text of some length ' || i, i / 3.0"
+    columns = "i, 'a text of some length ' || i, i / 3.0"
 
     def read(count: int) -> Callable[[], None]:
         def work() -> None:
-            for _ in shop.stream(numbers(shop, count, shown), limits=limits(max_rows=10**7, timeout_s=300)):
+            for _ in shop.stream(numbers(shop, count, columns), limits=limits(max_rows=10**7, timeout_s=300)):
                 pass
 
         return work

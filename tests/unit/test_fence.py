@@ -251,7 +251,7 @@ def test_what_is_computed_beside_stored_columns_is_not_safe(query: dict[str, Any
 @for_each("safe", SAFE, ids=str)
 def test_a_column_that_a_table_computes_is_not_safe_beside_stored_ones(safe: dict[str, Any], engine: str) -> None:
     view = view_of(engine)
-    known = {name: told for name, told in view.stored.items() if name != view.find_column(safe["col"])}
+    known = {name: kind for name, kind in view.stored.items() if name != view.find_column(safe["col"])}
     found = form({"columns": ["id"], "filters": [safe]}, engine, view=replace(view, stored=known))
     assert found is not FenceForm.NONE
 
@@ -273,10 +273,10 @@ def test_only_the_type_that_the_database_told_is_believed_where_columns_are_cast
     cast: dict[str, Any], engine: str
 ) -> None:
     declared = view_of(engine)
-    told = {name: "VARCHAR(20)" if name == cast["col"] else known for name, known in declared.stored.items()}
+    types = {name: "VARCHAR(20)" if name == cast["col"] else known for name, known in declared.stored.items()}
     query = {"metrics": ["orders"], "filters": [cast]}
     assert form(query, engine, view=declared) is FenceForm.NONE
-    found = form(query, engine, view=replace(declared, stored=told))
+    found = form(query, engine, view=replace(declared, stored=types))
     assert found is (FenceForm.NONE if engine in READ_AS_DECLARED else FenceForm.TABLE)
 
 

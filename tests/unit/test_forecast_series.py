@@ -142,9 +142,9 @@ def test_hours_over_a_change_of_the_clock_survive() -> None:
 
 def test_a_gap_is_bridged_with_the_season_in_it() -> None:
     y = noisy_week(210)
-    whole = forecast(y, periods=14)
+    full = forecast(y, periods=14)
     y[100:110] = np.nan
-    np.testing.assert_allclose(forecast(y, periods=14).yhat[-14:], whole.yhat[-14:], atol=2.5)
+    np.testing.assert_allclose(forecast(y, periods=14).yhat[-14:], full.yhat[-14:], atol=2.5)
 
 
 def test_rows_too_far_apart_for_the_grain_are_forecast_with_a_note() -> None:

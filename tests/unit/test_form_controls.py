@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support.cases import for_each
 
-from analytics_core._superset.field_names import ASKED, DRAWN
+from analytics_core._superset.field_names import DRAWN, QUERY_WORDS
 from analytics_core._superset.layers import LAYERED
 from analytics_core._superset.payload import BuiltPayload, build_payload
 from analytics_core._superset.registry import ChartKinds
@@ -214,9 +214,9 @@ def test_a_control_changes_the_payload_or_is_told(kind: str, field: str) -> None
     if field == "sort_by_metric":  # some charts begin with it on
         value = not (KINDS[kind].defaults.get(field) or kind == "sankey_v2")
     before, after = built(kind, **needed), built(kind, **{**needed, field: value})
-    if _asked(before) == _asked(after):
-        told = [note for note in after.notes if field in note]
-        assert told, f"{field} is dropped"
+    if _requested(before) == _requested(after):
+        notes = [note for note in after.notes if field in note]
+        assert notes, f"{field} is dropped"
         return
     if field in _CHOOSERS:
         return
@@ -258,14 +258,14 @@ _CHOOSERS = ("query_mode", "temporal_columns_lookup")
 """Fields that choose which others count; values come from those."""
 
 
-def _asked(payload: BuiltPayload) -> dict[str, Any]:
+def _requested(payload: BuiltPayload) -> dict[str, Any]:
     return {name: value for name, value in payload.payload.items() if name != "form_data"}
 
 
 def test_all_kinds_have_their_controls_here() -> None:
     assert CONTROLS.keys() == {*KINDS} - {LAYERED}  # the layers of a map are charts, each with its own controls
     named = {field.removesuffix("_b") for _, field in _pairs()}
-    assert named <= ASKED
+    assert named <= QUERY_WORDS
     assert not named & DRAWN
 
 

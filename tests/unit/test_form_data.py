@@ -16,7 +16,7 @@ from tests.support.cases import for_each
 import analytics_core
 from analytics_core._engine.compile.columns import time_grain
 from analytics_core._superset.chart_kind import ChartKind
-from analytics_core._superset.field_names import ASKED, DRAWN
+from analytics_core._superset.field_names import DRAWN, QUERY_WORDS
 from analytics_core._superset.payload import BuiltPayload, Fidelity, build_payload
 from analytics_core._superset.registry import ChartKinds, installed_chart_kinds
 from analytics_core.errors import PayloadSchemaError, SettingsError
@@ -282,35 +282,35 @@ def test_a_form_asks_as_the_editor_shows_it(kind: str, fields: dict[str, Any], p
 
 
 def test_the_whole_of_a_big_number_has_no_groups() -> None:
-    trend, whole = queries("big_number", columns=["city"], aggregation="raw")
-    assert (trend["columns"][0]["label"], whole["columns"]) == ("day", [])
-    assert (whole["is_timeseries"], whole["post_processing"]) == (False, [])
+    trend, total = queries("big_number", columns=["city"], aggregation="raw")
+    assert (trend["columns"][0]["label"], total["columns"]) == ("day", [])
+    assert (total["is_timeseries"], total["post_processing"]) == (False, [])
 
 
 def test_a_condition_on_a_metric_that_is_no_sql_says_what_it_must_be() -> None:
-    for told, message in (
+    for condition, message in (
         ({"expressionType": "SIMPLE", "clause": "HAVING"}, "a condition on a metric must be SQL"),
         ({"expressionType": "OTHER", "clause": "WHERE"}, "must have the expressionType SIMPLE or SQL"),
         ({"expressionType": "SQL", "clause": "LIMIT"}, "must have the expressionType SIMPLE or SQL"),
     ):
         with pytest.raises(PayloadSchemaError, match=message):
-            built("pie", adhoc_filters=[told])
+            built("pie", adhoc_filters=[condition])
 
 
 @for_each(
-    ("page", "limit", "asked"), [(10, 25, 10), (10, 7, 7), (10, None, 10), (10, 0, 10), (None, 7, 7), (None, None, 0)]
+    ("page", "limit", "rows"), [(10, 25, 10), (10, 7, 7), (10, None, 10), (10, 0, 10), (None, 7, 7), (None, None, 0)]
 )
 def test_a_page_of_a_table_is_no_longer_than_the_rows_that_are_asked(
-    page: int | None, limit: int | None, asked: int
+    page: int | None, limit: int | None, rows: int
 ) -> None:
-    told = {"server_pagination": True, "server_page_length": page, "row_limit": 0 if limit is None else limit}
-    first, count, totals = queries("table", percent_metrics=..., **told)
-    assert (first["row_limit"], first["row_offset"]) == (asked, 0)
+    form = {"server_pagination": True, "server_page_length": page, "row_limit": 0 if limit is None else limit}
+    first, count, totals = queries("table", percent_metrics=..., **form)
+    assert (first["row_limit"], first["row_offset"]) == (rows, 0)
     assert (count["row_limit"], count["is_rowcount"], count["columns"]) == (limit or 0, True, ["country"])
     assert (totals["columns"], totals["row_limit"], totals.get("orderby")) == ([], 0, None)
 
 
-LEFT_OVER = {
+REMAINDER = {
     "metrics": ["count"],
     "groupby": ["city"],
     "percent_metrics": [SALES],
@@ -324,8 +324,8 @@ LEFT_OVER = {
 @for_each("metrics", [..., [], None])
 def test_a_table_of_groups_without_metrics_asks_for_no_totals(kind: str, metrics: Any) -> None:
     groups = {"groupby": ["country"], "percent_metrics": ..., "show_totals": True}
-    (asked,) = queries(kind, **groups, metrics=metrics)
-    assert (asked["columns"], asked.get("metrics") or []) == (["country"], [])
+    (query,) = queries(kind, **groups, metrics=metrics)
+    assert (query["columns"], query.get("metrics") or []) == (["country"], [])
     assert len(queries(kind, **groups, metrics=["count"])) == 2
 
 
@@ -336,21 +336,21 @@ def test_a_table_of_rows_asks_nothing_of_the_groups_that_it_was_before(kind: str
     (plain,) = queries(kind, **form)
     assert (plain["columns"], plain["orderby"], plain["time_offsets"]) == (["a"], [], [])
     assert (plain["post_processing"], "metrics" in plain) == ([], False)
-    assert queries(kind, **{**form, **LEFT_OVER}) == [plain]
-    masked = built(kind, **{**form, **LEFT_OVER, "extra_form_data": {"time_compare": "1 year ago"}})
+    assert queries(kind, **{**form, **REMAINDER}) == [plain]
+    masked = built(kind, **{**form, **REMAINDER, "extra_form_data": {"time_compare": "1 year ago"}})
     assert masked.payload["queries"] == [plain]
     assert any(note.startswith("extra_form_data: its time_compare is left out") for note in masked.notes)
 
 
 @for_each(
-    ("told", "is_extra"),
+    ("extra", "is_extra"),
     [({"isExtra": True}, True), ({"isExtra": False}, None), ({"isExtra": None}, None), ({}, None)],
 )
 @for_each("condition", [{"operator": "==", "comparator": "x"}, {"operator": "IS NULL"}])
 def test_a_filter_of_a_dashboard_stays_one(
-    told: dict[str, Any], is_extra: bool | None, condition: dict[str, Any]
+    extra: dict[str, Any], is_extra: bool | None, condition: dict[str, Any]
 ) -> None:
-    one = {"expressionType": "SIMPLE", "clause": "WHERE", "subject": "city", **condition, **told}
+    one = {"expressionType": "SIMPLE", "clause": "WHERE", "subject": "city", **condition, **extra}
     for mask in ({"adhoc_filters": [one]}, {"extra_form_data": {"adhoc_filters": [one]}, "adhoc_filters": []}):
         (query,) = queries("pie", **mask)
         assert [item.get("isExtra") for item in query["filters"]] == [is_extra]
@@ -390,9 +390,9 @@ def test_conditions_in_sql_are_joined_in_brackets() -> None:
     ],
 )
 def test_what_cannot_be_used_is_told_all_at_once(kind: str, changes: dict[str, Any], paths: list[str]) -> None:
-    with pytest.raises(PayloadSchemaError) as told:
+    with pytest.raises(PayloadSchemaError) as rejection:
         built(kind, **changes)
-    assert sorted({problem.path for problem in told.value.problems}) == paths
+    assert sorted({problem.path for problem in rejection.value.problems}) == paths
 
 
 @pytest.mark.parametrize("form", [{}, {"viz_type": None}, {"viz_type": 7}, {"viz_type": ""}])
@@ -463,7 +463,7 @@ ANY = st.recursive(
 )
 
 
-@given(kind=st.sampled_from(sorted(KINDS)), form=st.dictionaries(st.sampled_from(sorted(ASKED)), ANY, max_size=6))
+@given(kind=st.sampled_from(sorted(KINDS)), form=st.dictionaries(st.sampled_from(sorted(QUERY_WORDS)), ANY, max_size=6))
 def test_any_form_gives_a_payload_or_a_typed_error(kind: str, form: dict[str, Any]) -> None:
     with suppress(PayloadSchemaError):
         assert build_payload({"datasource": "1__table", **form, "viz_type": kind}, KINDS).payload
@@ -474,9 +474,9 @@ ASKS = re.compile(r'(?:form|_form)\.(?:get|has|text|number|count|flag|mapping|it
 
 
 def test_the_lists_of_fields_are_those_that_builders_ask() -> None:
-    asked = {name for path in SOURCES.rglob("*.py") for name in ASKS.findall(path.read_text(encoding="utf-8"))}
-    assert asked - {"viz_type"} <= ASKED
-    assert not ASKED & DRAWN
+    fields = {name for path in SOURCES.rglob("*.py") for name in ASKS.findall(path.read_text(encoding="utf-8"))}
+    assert fields - {"viz_type"} <= QUERY_WORDS
+    assert not QUERY_WORDS & DRAWN
 
 
 class _Entry:

@@ -28,20 +28,20 @@ class FakeChannel:
     def __init__(self) -> None:
         self.closed = False
         self.sent: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._held: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._retained: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def sendall(self, data: bytes) -> None:
         self.sent.put(data)
-        self._held.put(data * 2)
+        self._retained.put(data * 2)
         if data == b"bye":
-            self._held.put(b"")
+            self._retained.put(b"")
 
     def recv(self, _size: int) -> bytes:
-        return self._held.get()
+        return self._retained.get()
 
     def close(self) -> None:
         self.closed = True
-        self._held.put(b"")
+        self._retained.put(b"")
 
 
 class FakeTransport:
@@ -52,7 +52,7 @@ class FakeTransport:
     def __init__(self) -> None:
         self.sock = socket.socket()
         self.opened: list[FakeChannel] = []
-        self.asked: list[Any] = []
+        self.queried: list[Any] = []
         self.error: Exception | None = None
         self.is_closed = False
 
@@ -64,7 +64,7 @@ class FakeTransport:
             raise self.error
 
     def open_channel(self, kind: str, target: Any, origin: Any, *, timeout: float) -> FakeChannel:
-        self.asked.append((kind, target, origin))
+        self.queried.append((kind, target, origin))
         if self.error is not None:
             raise self.error
         self.opened.append(FakeChannel())
@@ -111,7 +111,7 @@ def test_a_connection_takes_the_way_that_was_prepared_for_it_and_others_their_ow
                 origins.append(local.getsockname())
                 local.sendall(said)
                 assert local.recv(100) == said * 2
-        assert transport.asked == [("direct-tcpip", TARGET, origin) for origin in (origins[0], origins[2])]
+        assert transport.queried == [("direct-tcpip", TARGET, origin) for origin in (origins[0], origins[2])]
 
 
 def test_a_driver_reads_all_that_came_before_the_database_ended_and_may_still_send(transport: FakeTransport) -> None:

@@ -103,12 +103,12 @@ def actor(*grants: Grant, is_admin: bool = False) -> Actor:
     return Actor(user=User(id=5, username="ann"), roles=(role,))
 
 
-NOBODY = actor()
+NO_ONE = actor()
 OF_DATASET = actor(Grant(target=GrantTarget.DATASET, target_id=ORDERS.id))
 OF_SCHEMA = actor(Grant(target=GrantTarget.SCHEMA, target_id=SHOP.id, schema="main"))
 OF_DATABASE = actor(Grant(target=GrantTarget.DATABASE, target_id=SHOP.id))
 ADMIN = actor(is_admin=True)
-EVERYBODY = (NOBODY, OF_DATASET, OF_SCHEMA, OF_DATABASE, ADMIN)
+EVERYBODY = (NO_ONE, OF_DATASET, OF_SCHEMA, OF_DATABASE, ADMIN)
 
 
 @for_each(
@@ -153,12 +153,12 @@ def test_an_admission_is_remembered_only_for_the_same_actor_rules_and_state_of_t
     assert [item.clause for item in bound.row_filters] == ["id = 1"]
     assert bound.recall_key != first.recall_key
     with pytest.raises(AccessError):
-        gate.admit(NOBODY, SHOP, on=LOADED)
+        gate.admit(NO_ONE, SHOP, on=LOADED)
     changed = replace(ORDERS, table_name="other", audit=replace(ORDERS.audit, version=ORDERS.audit.version + 1))
     assert gate.admit(OF_DATASET, SHOP, on=replace(LOADED, dataset=changed)).loaded.dataset == changed
 
 
-OWNED = replace(ORDERS, owner_ids=(NOBODY.id,))
+OWNED = replace(ORDERS, owner_ids=(NO_ONE.id,))
 
 
 @pytest.mark.parametrize(
@@ -171,9 +171,9 @@ OWNED = replace(ORDERS, owner_ids=(NOBODY.id,))
 )
 def test_no_admission_outlives_a_store_that_is_put_back_and_counts_the_same_versions_again(put_back: Dataset) -> None:
     gate = gate_with(Books())
-    gate.admit(NOBODY, SHOP, on=replace(LOADED, dataset=OWNED))
+    gate.admit(NO_ONE, SHOP, on=replace(LOADED, dataset=OWNED))
     with pytest.raises(AccessError):
-        gate.admit(NOBODY, SHOP, on=replace(LOADED, dataset=put_back))
+        gate.admit(NO_ONE, SHOP, on=replace(LOADED, dataset=put_back))
 
 
 def test_the_state_of_a_dataset_has_another_name_once_a_store_that_is_put_back_changes_it_otherwise() -> None:
@@ -187,8 +187,8 @@ def test_the_state_of_a_dataset_has_another_name_once_a_store_that_is_put_back_c
 def test_what_is_prepared_for_a_guest_with_a_number_is_not_for_one_with_an_equal_number_that_is_another_text() -> None:
     def recalled(value: GuestValue) -> object:
         rule = GuestRule(clause="tenant = {{ value('tenant') }}", values=(("tenant", value),))
-        shown = {"dashboard_ids": frozenset({1}), "chart_ids": frozenset({1}), "dataset_ids": frozenset({ORDERS.id})}
-        guest = GuestPass(**shown, rules=(rule,), all_rows=None)
+        ids = {"dashboard_ids": frozenset({1}), "chart_ids": frozenset({1}), "dataset_ids": frozenset({ORDERS.id})}
+        guest = GuestPass(**ids, rules=(rule,), all_rows=None)
         who = Actor(user=User(username="guest"), guest=guest)
         return gate_with(Books()).admit(who, SHOP, on=LOADED).recall_key
 
@@ -263,7 +263,7 @@ def test_files_go_where_the_database_takes_them_and_change_tables_only_in_named_
 
     open_to_all, named = takes_files(), takes_files('{"schemas_allowed_for_file_upload": ["main"]}')
     closed = takes_files(allow_file_upload=False)
-    for who, may in ((NOBODY, False), (OF_DATASET, False), (OF_SCHEMA, True), (OF_DATABASE, True), (ADMIN, True)):
+    for who, may in ((NO_ONE, False), (OF_DATASET, False), (OF_SCHEMA, True), (OF_DATABASE, True), (ADMIN, True)):
         assert admitted(who, open_to_all) is admitted(who, named) is may
         assert not admitted(who, closed)
         assert not admitted(who, named, schema="other")
@@ -282,7 +282,7 @@ def test_files_go_where_the_database_takes_them_and_change_tables_only_in_named_
 class Tokens:
     """Asks each database in the name of its users, who signed in as their own number."""
 
-    def are_asked_by(self, _database: object) -> bool:
+    def are_needed_by(self, _database: object) -> bool:
         return True
 
     def authorization(self, _database: object, user_id: int) -> int:

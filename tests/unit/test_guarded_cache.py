@@ -52,7 +52,7 @@ def end_the_thread() -> bytes | None:
 
 
 @pytest.fixture
-def held() -> Iterator[threading.Event]:
+def guarded() -> Iterator[threading.Event]:
     """An event that hanging calls wait for; it comes when the test is over."""
     event = threading.Event()
     yield event
@@ -87,9 +87,9 @@ def test_what_raises_is_a_miss(cache: GuardedCache, broken: Broken, act: Callabl
 
 
 def test_what_hangs_is_a_miss_in_time_and_is_not_asked_again(
-    cache: GuardedCache, broken: Broken, held: threading.Event
+    cache: GuardedCache, broken: Broken, guarded: threading.Event
 ) -> None:
-    broken.act = lambda: held.wait(20) and None
+    broken.act = lambda: guarded.wait(20) and None
     started = time.monotonic()
     for _ in range(50):
         assert use(cache) is None
@@ -136,12 +136,12 @@ def test_pauses_grow_while_it_fails(cache: GuardedCache, broken: Broken, watch: 
 
 
 def test_one_caller_tries_and_the_others_do_not_wait(
-    cache: GuardedCache, broken: Broken, watch: Watch, held: threading.Event
+    cache: GuardedCache, broken: Broken, watch: Watch, guarded: threading.Event
 ) -> None:
     broken.act = fail
     use(cache)
     watch.now += 1.1
-    broken.act = lambda: held.wait(20) and None
+    broken.act = lambda: guarded.wait(20) and None
     threads = [threading.Thread(target=use, args=(cache,)) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -159,8 +159,8 @@ def test_the_log_tells_it_once_and_in_our_words(
     broken.act = lambda: b"kept"
     watch.now += 1.1
     cache.get("key")
-    told = [record for record in caplog.records if record.levelno >= logging.INFO]
-    assert [record.getMessage() for record in told] == [
+    records = [record for record in caplog.records if record.levelno >= logging.INFO]
+    assert [record.getMessage() for record in records] == [
         "the cache failed: its set raised ConnectionError; the answer is computed",
         "the cache is left alone for a while: its get raised ConnectionError; answers are computed",
         "the cache answers again and is used",
@@ -168,12 +168,12 @@ def test_the_log_tells_it_once_and_in_our_words(
     assert not any(record.exc_info or SECRET in record.getMessage() for record in caplog.records)
 
 
-def test_many_calls_that_hang_for_ever_hold_few_threads(broken: Broken, watch: Watch, held: threading.Event) -> None:
+def test_many_calls_that_hang_for_ever_hold_few_threads(broken: Broken, watch: Watch, guarded: threading.Event) -> None:
     cache, begun = GuardedCache(broken, wait_s=0.001, monotonic=watch), threading.Semaphore(0)
 
     def hang() -> None:
         begun.release()
-        held.wait(20)
+        guarded.wait(20)
 
     broken.act = hang
     for _ in range(60):
@@ -199,15 +199,15 @@ def test_pauses_are_short_again_after_the_cache_served(cache: GuardedCache, brok
 
 
 def test_calls_that_hung_and_came_back_keep_nobody_from_asking(
-    broken: Broken, watch: Watch, held: threading.Event
+    broken: Broken, watch: Watch, guarded: threading.Event
 ) -> None:
     cache = GuardedCache(broken, wait_s=0.02, monotonic=watch)
-    broken.act = lambda: held.wait(20) and None
+    broken.act = lambda: guarded.wait(20) and None
     for _ in range(25):
         watch.now += 100
         cache.get("key")
     broken.act = lambda: b"kept"
-    held.set()
+    guarded.set()
     ends = time.monotonic() + 10
     while (found := cache.get("key")) is None and time.monotonic() < ends:
         watch.now += 100

@@ -88,10 +88,10 @@ def test_answers_tell_nothing_of_people_roles_sql_and_connections(world: GuestWo
         *guest.dashboards.charts(1),
         *guest.dashboards.datasets(1),
     ]
-    told = " ".join(str(answer.to_payload()) for answer in answers)
+    text = " ".join(str(answer.to_payload()) for answer in answers)
     for hidden in ("Augusta", "Byron", "admin", "secret role", "SUM(", "SELECT", "sqlite", "'shop'", "[shop]"):
-        assert hidden not in told
-    assert "by city" in told
+        assert hidden not in text
+    assert "by city" in text
     assert "Augusta" in str(world.admin.charts.list().to_payload())
 
 

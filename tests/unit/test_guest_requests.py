@@ -342,18 +342,18 @@ def test_parameters_of_the_address_differ_only_where_no_template_reads_them(own:
 
 
 def test_the_rules_of_a_guest_hold_inside_a_dataset_that_another_one_takes_in(own: GuestWorld) -> None:
-    def asked_of(sql: str) -> Any:
+    def answer_of(sql: str) -> Any:
         made = own.admin.datasets.create({"database": 1, "table_name": sql[-30:], "sql": sql}).id
         stored = own.admin.charts.create(chart("over", made, {"columns": ["tenant", "n"]}))
         own.admin.dashboards.update(1, {"position_json": dashboard("x", 1, stored.id)["position_json"]})
         return own.guest().charts.data(stored.id)
 
     sql = "SELECT 'acme' AS tenant, COUNT(*) AS n FROM {{ dataset(1) }}"
-    assert asked_of(sql).raise_for_error().results[0].data == [{"tenant": "acme", "n": 3}]
-    hidden = asked_of("SELECT 'acme' AS tenant, COUNT(*) AS n FROM {{ dataset(2) }}").results[0]
+    assert answer_of(sql).raise_for_error().results[0].data == [{"tenant": "acme", "n": 3}]
+    hidden = answer_of("SELECT 'acme' AS tenant, COUNT(*) AS n FROM {{ dataset(2) }}").results[0]
     assert isinstance(hidden.failure, errors.DatasetAccessError)
-    told = asked_of("SELECT 'acme' AS tenant, {{ metric('count', 2) }} AS n FROM sales").results[0]
-    assert isinstance(told.failure, errors.DatasetAccessError)
+    result = answer_of("SELECT 'acme' AS tenant, {{ metric('count', 2) }} AS n FROM sales").results[0]
+    assert isinstance(result.failure, errors.DatasetAccessError)
 
 
 def test_a_time_grain_is_the_guests_where_the_dashboard_declares_it(own: GuestWorld) -> None:

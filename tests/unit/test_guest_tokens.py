@@ -65,14 +65,14 @@ def unsigned(header: dict[str, Any], body: dict[str, Any], signature: bytes = b"
 def test_a_minted_token_opens_the_dashboard_and_tells_the_claims_of_the_contract(shared: GuestWorld) -> None:
     token = shared.token("acme", username="anna", attributes={"team": ["a", "b"]})
     assert opens(shared, token)
-    told = read(token)
+    payload = read(token)
     assert jwt.get_unverified_header(token) == {"alg": "HS256", "typ": "JWT"}
-    assert told["type"] == "guest"
-    assert told["sub"] == told["user"]["username"] == "anna"
-    assert told["resources"] == [{"type": "dashboard", "id": shared.uuid}]
-    assert told["rls_rules"] == [RULE]
-    assert told["all_rows"] is False
-    assert told["exp"] - told["iat"] == 300
+    assert payload["type"] == "guest"
+    assert payload["sub"] == payload["user"]["username"] == "anna"
+    assert payload["resources"] == [{"type": "dashboard", "id": shared.uuid}]
+    assert payload["rls_rules"] == [RULE]
+    assert payload["all_rows"] is False
+    assert payload["exp"] - payload["iat"] == 300
 
 
 def test_two_tokens_of_one_request_are_not_the_same(shared: GuestWorld) -> None:
@@ -556,8 +556,8 @@ def test_minting_and_revoking_are_logged_without_the_token(world: GuestWorld) ->
     world.admin.embedded.revoke_guest_tokens(subject="anna")
     with world.host._runtime.content.store.unit_of_work() as unit:
         _, entries = unit.logs.list(ListQuery(page_size=500))
-    told = {entry.action: entry for entry in entries}
-    assert told["embedded.guest_token"].dashboard_id == 1
-    assert "anna" in (told["embedded.guest_token"].json or "")
-    assert told["embedded.revoke_guest_tokens"].user_id == 1
+    by_action = {entry.action: entry for entry in entries}
+    assert by_action["embedded.guest_token"].dashboard_id == 1
+    assert "anna" in (by_action["embedded.guest_token"].json or "")
+    assert by_action["embedded.revoke_guest_tokens"].user_id == 1
     assert not any(part in (entry.json or "") for entry in entries for part in token.split("."))

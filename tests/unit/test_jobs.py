@@ -69,17 +69,17 @@ class HoldingRunner:
 
     def __init__(self, *, is_local: bool = True) -> None:
         self.is_local = is_local
-        self.held: list[str] = []
+        self.retained: list[str] = []
         self.run: Callable[[str], None] = lambda _: None
 
     def start(self, run_job: Callable[[str], None]) -> None:
         self.run = run_job
 
     def submit(self, job_id: str, *, queue: str = "") -> None:
-        self.held.append(job_id)
+        self.retained.append(job_id)
 
     def close(self) -> None:
-        self.held.clear()
+        self.retained.clear()
 
 
 class Desk:
@@ -141,12 +141,12 @@ def test_a_job_that_ends_well_gives_its_answer_and_keeps_it_in_the_store(desk: A
     job = at.submit()
     assert (job.status, job.state, job.result(timeout_s=0)) == (QueryStatus.SUCCESS, JobState.SUCCESS, "42")
     assert at.job(at.book.find(job.job_id)).result() == "42"
-    kept = at.stored(job)
-    assert (kept.bound, kept.result_bytes, kept.error) == ("b", 2, None)
-    assert kept.started_on
-    assert kept.ended_on
-    assert kept.expires_on
-    assert kept.started_on <= kept.ended_on < kept.expires_on
+    record = at.stored(job)
+    assert (record.bound, record.result_bytes, record.error) == ("b", 2, None)
+    assert record.started_on
+    assert record.ended_on
+    assert record.expires_on
+    assert record.started_on <= record.ended_on < record.expires_on
 
 
 def test_the_payload_is_the_contracts(desk: Any) -> None:
@@ -402,7 +402,7 @@ def test_a_process_that_comes_back_stops_what_was_taken_from_it(desk: Any, is_go
         at.change(job, state=JobState.LOST, ended_on=START, error=json.dumps({"message": "lost"}))
     at.book._settle_own()
     at.book._runner.close()  # waits until it stopped
-    assert at.book._held == {}
+    assert at.book._jobs == {}
 
 
 def test_a_submission_that_is_interrupted_leaves_nothing_behind(desk: Any) -> None:
@@ -414,11 +414,11 @@ def test_a_submission_that_is_interrupted_leaves_nothing_behind(desk: Any) -> No
     with pytest.raises(KeyboardInterrupt):
         at.submit()
     assert [job.state for job in at.book.list(ListQuery())[1]] == [JobState.FAILED]
-    assert at.book._held == {}
+    assert at.book._jobs == {}
 
 
 # -------------------------------------------------------------------------------------------------------------- room
-def kept(at: Desk, jobs: list[Job[str]]) -> list[bool]:
+def retained(at: Desk, jobs: list[Job[str]]) -> list[bool]:
     with at.store.unit_of_work() as unit:
         return [unit.jobs.find(job_id=job.job_id) is not None for job in jobs]
 
@@ -430,7 +430,7 @@ def test_expired_jobs_are_not_found_and_go_at_the_next_end(desk: Any) -> None:
     with pytest.raises(JobNotFoundError):
         at.book.find(first.job_id)
     at.submit()
-    assert kept(at, [first]) == [False]
+    assert retained(at, [first]) == [False]
     with at.store.unit_of_work() as unit:
         owner = ListFilter(col="job_record_id", op="eq", val=first._record.id)
         assert unit.job_results.list(ListQuery(filters=(owner,)))[0] == 0
@@ -463,10 +463,10 @@ def test_a_process_that_takes_its_first_job_forgets_those_that_ended_long_ago(
 def test_results_are_kept_by_bytes_and_the_oldest_go_first(desk: Any) -> None:
     at = desk(lambda _: replace(DONE, data=b"x" * 300), jobs_max_bytes=1_000)
     jobs = [at.submit() for _ in range(6)]
-    assert kept(at, jobs) == [False, False, False, True, True, True]
+    assert retained(at, jobs) == [False, False, False, True, True, True]
     at.handler.work = lambda _: replace(DONE, data=b"y" * 3_000)
     huge = at.submit()
-    assert kept(at, [*jobs, huge]) == [False] * 6 + [True]
+    assert retained(at, [*jobs, huge]) == [False] * 6 + [True]
     assert huge.result() == "y" * 3_000
 
 
@@ -475,7 +475,7 @@ def test_as_many_finished_jobs_are_kept_as_may_wait(desk: Any) -> None:
     jobs = [at.submit() for _ in range(4)]
     at.handler.work = lambda _: DONE
     jobs += [at.submit() for _ in range(2)]
-    assert kept(at, jobs) == [False, False, False, True, True, True]
+    assert retained(at, jobs) == [False, False, False, True, True, True]
 
 
 def test_a_large_result_is_kept_in_parts(desk: Any) -> None:
@@ -555,8 +555,8 @@ def test_closing_the_book_stops_what_runs_and_what_waits(desk: Any) -> None:
 
 
 def test_no_queue_takes_all_workers() -> None:
-    held, done, begun = threading.Event(), threading.Event(), threading.Semaphore(0)
-    works = {"hangs": lambda: (begun.release(), held.wait(20)), "healthy": done.set}
+    gate, done, begun = threading.Event(), threading.Event(), threading.Semaphore(0)
+    works = {"hangs": lambda: (begun.release(), gate.wait(20)), "healthy": done.set}
     runner = started(ThreadJobRunner(workers=4), works)
     for number in range(10):
         runner.submit(f"hangs {number}", queue="a database that hangs")
@@ -564,7 +564,7 @@ def test_no_queue_takes_all_workers() -> None:
     runner.submit("healthy", queue="another database")
     assert done.wait(5)
     assert not begun.acquire(timeout=0.1)
-    held.set()
+    gate.set()
     runner.close()
 
 
@@ -579,9 +579,9 @@ def test_what_waits_in_a_queue_runs_in_its_order_and_is_not_lost_at_the_end() ->
 
 
 def test_queues_take_turns_on_the_workers() -> None:
-    held, order = threading.Event(), list[str]()
+    gate, order = threading.Event(), list[str]()
     works = {
-        "first": lambda: held.wait(20),
+        "first": lambda: gate.wait(20),
         "busy": lambda: order.append("busy"),
         "other": lambda: order.append("other"),
     }
@@ -590,6 +590,6 @@ def test_queues_take_turns_on_the_workers() -> None:
     for number in range(20):
         runner.submit(f"busy {number}", queue="busy")
     runner.submit("other", queue="other")
-    held.set()
+    gate.set()
     runner.close()
     assert order.index("other") <= 2

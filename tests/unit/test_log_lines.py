@@ -32,8 +32,8 @@ def test_an_event_is_one_line_whatever_its_texts_hold(caplog: pytest.LogCaptureF
 def test_an_error_is_one_line_whatever_it_repeats(separator: str) -> None:
     problem = Problem(path=f"extra.a{separator}b", message="is no key that is read")
     error = PayloadSchemaError(shape="post", problems=[problem]).at(f"chart{separator}1")
-    for told in (error.message, str(error), error.items()[0].message):
-        assert (told[:6], len(told.splitlines())) == ("chart\\", 1)
+    for text in (error.message, str(error), error.items()[0].message):
+        assert (text[:6], len(text.splitlines())) == ("chart\\", 1)
     assert error.problems == (problem,)
 
 

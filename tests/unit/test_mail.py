@@ -161,8 +161,8 @@ def test_a_file_that_just_fits_is_sent_and_one_byte_less_of_room_leaves_it_out()
     room = 10_000 + text + 2 * 78 + 1_200
     sent = message(attachments=(file,))
     assert fitted(sent, max_bytes=room) == (sent, ())
-    less, left_out = fitted(sent, max_bytes=room - 1)
-    assert (less.attachments, left_out) == ((), (file,))
+    less, omitted = fitted(sent, max_bytes=room - 1)
+    assert (less.attachments, omitted) == ((), (file,))
     both = message(attachments=(file, replace(file, name="second.csv")))
     assert [one.name for one in fitted(both, max_bytes=room)[1]] == ["second.csv"]
     plain = message()
@@ -223,8 +223,8 @@ def test_pictures_of_a_message_without_html_are_attached() -> None:
 @for_each("name", ["Umsätze 2026 – Übersicht.csv", 'a"b;c=d%.csv', "日本語.csv", "a'b.csv", "x" * 300 + ".csv"])
 def test_a_file_arrives_under_its_name(name: str) -> None:
     (part,) = read(message(attachments=(csv_file(name),))).iter_attachments()
-    told = part.get_filename() or ""
-    assert told == name or (len(name) > 180 and len(told) == 180 and told.endswith("x.csv"))
+    filename = part.get_filename() or ""
+    assert filename == name or (len(name) > 180 and len(filename) == 180 and filename.endswith("x.csv"))
 
 
 def test_folders_are_no_part_of_a_file_name() -> None:
@@ -384,50 +384,50 @@ def test_long_targets_are_read_in_linear_time() -> None:
 # ------------------------------------------------------------------------------------------------------------ the size
 def test_what_is_too_large_is_left_out_and_told_with_a_link() -> None:
     large = csv_file("orders.csv", b"x" * 300_000)
-    whole = message(
+    full = message(
         html=HTML, images=(picture(),), attachments=(large, csv_file("small.csv")), link="https://app.example/1?a=1&b=2"
     )
-    kept, left_out = fitted(whole, max_bytes=100_000)
-    assert [file.name for file in left_out] == ["orders.csv"]
-    assert [file.name for file in kept.attachments] == ["small.csv"]
+    mail, omitted = fitted(full, max_bytes=100_000)
+    assert [file.name for file in omitted] == ["orders.csv"]
+    assert [file.name for file in mail.attachments] == ["small.csv"]
     note = "Not attached: orders.csv (300 kB). It would have made this mail too large; see "
-    assert kept.text.endswith(f"{note}https://app.example/1?a=1&b=2.\n")
-    assert f'{note}<a href="https://app.example/1?a=1&amp;b=2">' in (kept.html or "")
-    assert (kept.html or "").endswith("</p></body></html>")
-    assert len(composed(kept)) <= 100_000
-    assert kept.key_for(ADA) == whole.key_for(ADA)
+    assert mail.text.endswith(f"{note}https://app.example/1?a=1&b=2.\n")
+    assert f'{note}<a href="https://app.example/1?a=1&amp;b=2">' in (mail.html or "")
+    assert (mail.html or "").endswith("</p></body></html>")
+    assert len(composed(mail)) <= 100_000
+    assert mail.key_for(ADA) == full.key_for(ADA)
 
 
 def test_a_picture_that_is_left_out_leaves_its_name_and_no_broken_picture() -> None:
-    kept, left_out = fitted(
+    mail, omitted = fitted(
         message(html=HTML, images=(replace(picture("a<b.png"), content=PNG * 1_000),)), max_bytes=100_000
     )
-    assert (len(left_out), kept.images) == (1, ())
-    assert "<img" not in (kept.html or "")
-    assert "<em>[a&lt;b.png]</em>" in (kept.html or "")
+    assert (len(omitted), mail.images) == (1, ())
+    assert "<img" not in (mail.html or "")
+    assert "<em>[a&lt;b.png]</em>" in (mail.html or "")
 
 
 def test_a_picture_with_a_long_description_leaves_no_broken_picture_either() -> None:
     page = HTML.replace('alt=""', f'width="800" alt="{"&quot;" * 1_000}"')
-    kept, _ = fitted(message(html=page, images=(replace(picture(), content=PNG * 1_000),)), max_bytes=100_000)
-    assert "<em>[chart.png]</em>" in (kept.html or "")
-    assert "<img" not in (kept.html or "")
+    mail, _ = fitted(message(html=page, images=(replace(picture(), content=PNG * 1_000),)), max_bytes=100_000)
+    assert "<em>[chart.png]</em>" in (mail.html or "")
+    assert "<img" not in (mail.html or "")
 
 
 @for_each("character", ["x", "ä", "€", "\N{GRINNING FACE}", "=", "\n"])
 def test_of_a_text_that_is_too_large_the_beginning_is_sent(character: str) -> None:
-    kept, _ = fitted(message(text=character * 200_000, html=HTML, link="https://x/1"), max_bytes=100_000)
-    assert len(composed(kept)) <= 100_000
-    assert kept.html is None
-    assert kept.text.endswith("The rest of this text would have made this mail too large; see https://x/1.\n")
+    mail, _ = fitted(message(text=character * 200_000, html=HTML, link="https://x/1"), max_bytes=100_000)
+    assert len(composed(mail)) <= 100_000
+    assert mail.html is None
+    assert mail.text.endswith("The rest of this text would have made this mail too large; see https://x/1.\n")
 
 
 @given(st.lists(st.integers(0, 90_000), max_size=6), st.text(max_size=2_000), st.integers(20_000, 200_000))
 def test_a_fitted_mail_is_never_larger(sizes: list[int], text: str, most: int) -> None:
     files = tuple(csv_file(f"{number}.csv", b"x" * size) for number, size in enumerate(sizes))
-    kept, left_out = fitted(message(text=text, html=f"<p>{text}</p>", attachments=files), max_bytes=most)
-    assert len(composed(kept)) <= most
-    assert {*kept.attachments, *left_out} == {*files}
+    mail, omitted = fitted(message(text=text, html=f"<p>{text}</p>", attachments=files), max_bytes=most)
+    assert len(composed(mail)) <= most
+    assert {*mail.attachments, *omitted} == {*files}
 
 
 # ----------------------------------------------------------------------------------------------------------- the rest

@@ -22,9 +22,9 @@ def page(text: str) -> str:
     """Return a dashboard of one Markdown text as a page."""
     box = PageBox(kind=BoxKind.MARKDOWN, x=0, y=0, width=400, height=200, text=text)
     layout = PageLayout(title="", boxes=(box,), width=400, height=200)
-    shown = DashboardPage(title="Shop", facts="", pages=[layout], charts={}, theme=Theme.LIGHT)
+    document = DashboardPage(title="Shop", facts="", pages=[layout], charts={}, theme=Theme.LIGHT)
     markdown = MarkdownToHtml(loads_images=False)
-    return shown.html(lambda words: markdown(words) or "")
+    return document.html(lambda words: markdown(words) or "")
 
 
 def test_a_table_is_a_table_on_a_page_aligned_as_it_says() -> None:

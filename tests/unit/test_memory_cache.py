@@ -31,7 +31,7 @@ def test_entries_unused_for_longest_go_first(clock: FixedClock) -> None:
 
 def test_held_bytes_never_pass_the_bound(clock: FixedClock) -> None:
     cache = filled(clock, keys="abcdefghijkl", max_bytes=5_000)
-    assert 0 < cache.held_bytes <= 5_000
+    assert 0 < cache.stored_bytes <= 5_000
 
 
 def test_an_entry_larger_than_the_cache_is_not_kept_and_drops_the_old_one(clock: FixedClock) -> None:
@@ -45,7 +45,7 @@ def test_everything_dropped_gives_all_room_back(clock: FixedClock) -> None:
     cache = filled(clock, keys="abc", max_bytes=10_000)
     for key in "abc":
         cache.delete(key)
-    assert cache.held_bytes == 0
+    assert cache.stored_bytes == 0
 
 
 def test_an_entry_does_not_outlive_its_end_when_the_clock_is_put_back(clock: FixedClock) -> None:
@@ -66,7 +66,7 @@ def test_an_entry_lives_until_just_before_its_end(clock: FixedClock) -> None:
     assert cache.get("key") == b"value"
     clock.advance(timedelta(seconds=0.001))
     assert cache.get("key") is None
-    assert cache.held_bytes == 0
+    assert cache.stored_bytes == 0
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1])

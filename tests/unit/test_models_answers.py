@@ -77,7 +77,7 @@ def test_a_moment_keeps_its_offset() -> None:
 
 
 @for_each(
-    ("field", "value", "told"),
+    ("field", "value", "message"),
     [
         ("crontab", "every day", "must be a cron expression of five fields"),
         ("crontab", "0 9 * *", "must be a cron expression of five fields"),
@@ -88,8 +88,8 @@ def test_a_moment_keeps_its_offset() -> None:
         ("recipients", [{"type": "Fax"}], "'Fax' is not one of Email, Chat"),
     ],
 )
-def test_a_report_schedule_refuses_what_it_could_never_run(field: str, value: Any, told: str) -> None:
-    with pytest.raises(PayloadSchemaError, match=told):
+def test_a_report_schedule_refuses_what_it_could_never_run(field: str, value: Any, message: str) -> None:
+    with pytest.raises(PayloadSchemaError, match=message):
         parse(models.ReportSchedulePost, {field: value}, shape="ReportScheduleRestApi.post")
 
 

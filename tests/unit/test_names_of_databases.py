@@ -194,15 +194,15 @@ def test_two_columns_of_one_name_are_refused_as_the_engine_compares_names() -> N
 
 
 # ------------------------------------------------------------------------------------------------- tables of uploads
-def decimal(whole_digits: int, scale: int) -> ColumnType:
-    return ColumnType(kind=ValueKind.DECIMAL, whole_digits=whole_digits, scale=scale)
+def decimal(int_digits: int, scale: int) -> ColumnType:
+    return ColumnType(kind=ValueKind.DECIMAL, integer_digits=int_digits, scale=scale)
 
 
 def test_decimals_of_a_file_are_no_wider_than_the_column_that_takes_them() -> None:
     integer = ColumnType(kind=ValueKind.INTEGER)
     cases = (
         ("NUMERIC", TEXT, decimal(28, 10)),
-        ("NUMERIC", integer, replace(integer, kind=ValueKind.DECIMAL, whole_digits=19)),
+        ("NUMERIC", integer, replace(integer, kind=ValueKind.DECIMAL, integer_digits=19)),
         ("NUMERIC", decimal(5, 3), decimal(5, 3)),
         ("DECIMAL(10, 2)", TEXT, decimal(8, 2)),
         ("DECIMAL( 10 )", TEXT, decimal(10, 0)),

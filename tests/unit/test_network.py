@@ -217,16 +217,16 @@ def test_a_policy_that_fails_allows_nothing(policy: NetworkPolicy, caplog: pytes
 
 
 def test_a_policy_is_told_what_the_connection_is_for() -> None:
-    told: list[Destination] = []
+    destinations: list[Destination] = []
 
     class Curious:
         def may_reach(self, destination: Destination) -> bool:
-            told.append(destination)
+            destinations.append(destination)
             return destination.purpose is DestinationPurpose.TUNNEL
 
     found = finder(["10.0.0.1"], policy=Curious())
     assert found.find("bastion", 22, purpose=DestinationPurpose.TUNNEL) == ("10.0.0.1",)
-    assert told == [
+    assert destinations == [
         Destination(purpose=DestinationPurpose.TUNNEL, host="bastion", address=ip_address("10.0.0.1"), port=22),
     ]
 

@@ -219,9 +219,9 @@ def test_who_has_no_token_is_sent_to_the_provider_and_who_has_one_gets_it() -> N
         assert (users.authorization(SHOP, 7), users.authorization(SHOP, 8)) == (5, None)
         with pytest.raises(OAuth2Error, match="store it, let the user sign in"):
             users.of(replace(SHOP, id=0), 7)
-        assert users.are_asked_by(SHOP)
+        assert users.are_needed_by(SHOP)
         w.client = None
-        assert not users.are_asked_by(SHOP)
+        assert not users.are_needed_by(SHOP)
 
 
 def test_the_way_to_sign_in_stands_beside_an_error_of_signing_in_alone() -> None:

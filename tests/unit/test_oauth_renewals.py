@@ -17,7 +17,7 @@ from tests.support.stores import open_store
 from analytics_core._engine.oauth.clients import client_digest
 from analytics_core._engine.oauth.exchange import TokenGrant, TokenRequests
 from analytics_core._engine.oauth.stored_tokens import StoredTokens, TokenOwner
-from analytics_core._engine.oauth.tokens import OAuthTokens, SharedCalls
+from analytics_core._engine.oauth.token_renewal import OAuthTokens, SharedCalls
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import Lease, OAuth2TokenRecord
@@ -298,11 +298,11 @@ def test_who_asks_while_the_renewal_of_another_user_fails_gets_their_own_token()
             other = unit.users.add(replace(a_user(), username="other"), actor_id=None).id
         w.add()
         w.add(user_id=other, refresh_token=Secret("r2"))
-        asked: list[str | None] = []
+        tokens: list[str | None] = []
 
         def fail() -> Exception:
             thread = threading.Thread(
-                target=lambda: asked.append(w.tokens.access_token(w.database, other)), daemon=True
+                target=lambda: tokens.append(w.tokens.access_token(w.database, other)), daemon=True
             )
             thread.start()
             thread.join(5.0)
@@ -311,7 +311,7 @@ def test_who_asks_while_the_renewal_of_another_user_fails_gets_their_own_token()
         w.answers = [fail, {"access_token": "a2", "expires_in": 60}]
         with pytest.raises(TokenEndpointError, match="the first one"):
             w.get()
-        assert (asked, w.sent) == (["a2"], ["r1", "r2"])
+        assert (tokens, w.sent) == (["a2"], ["r1", "r2"])
 
 
 def test_a_store_that_took_half_of_the_margin_is_not_followed_by_a_request() -> None:

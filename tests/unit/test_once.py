@@ -11,11 +11,11 @@ from analytics_core._tools.once import Once
 
 
 def test_nothing_is_made_before_somebody_asks() -> None:
-    asked = list[int]()
-    value = Once(lambda: asked.append(1) or object())
-    assert (value.made, asked) == ((), [])
+    calls = list[int]()
+    value = Once(lambda: calls.append(1) or object())
+    assert (value.made, calls) == ((), [])
     first = value()
-    assert (value(), value.made, asked) == (first, (first,), [1])
+    assert (value(), value.made, calls) == (first, (first,), [1])
 
 
 def test_an_error_is_not_kept() -> None:

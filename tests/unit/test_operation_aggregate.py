@@ -83,10 +83,10 @@ def test_an_empty_frame_gives_nothing_for_groups_and_one_row_for_all(frame: pd.D
         "c": {"operator": "count", "column": "n"},
     }
     assert postprocessing.aggregate(empty, groupby="g", aggregates=sums).shape == (0, 4)
-    whole = postprocessing.aggregate(empty, aggregates=sums)
-    assert whole["n"].tolist() == [0]
-    assert whole["c"].tolist() == [0]
-    assert whole["m"].isna().all()
+    total = postprocessing.aggregate(empty, aggregates=sums)
+    assert total["n"].tolist() == [0]
+    assert total["c"].tolist() == [0]
+    assert total["m"].isna().all()
 
 
 @for_each(
@@ -123,11 +123,11 @@ def test_what_an_aggregate_does_not_read_is_told() -> None:
     spread = {"column": "x", "operator": "std", "options": {"ddof": 1}, "label": "spread"}
     part = {"column": "x", "operator": "percentile", "options": {"q": 50, "method": "lower"}}
     frame = pd.DataFrame({"x": [1.0, 2.0]})
-    told = "kept but not read: aggregates.p.options.method, aggregates.s.label, aggregates.s.options.ddof"
+    note = "kept but not read: aggregates.p.options.method, aggregates.s.label, aggregates.s.options.ddof"
     result = postprocessing.aggregate(frame, aggregates={"s": spread, "p": part})
-    assert result.attrs["notes"] == (f"aggregate: {told}",)
+    assert result.attrs["notes"] == (f"aggregate: {note}",)
     table = postprocessing.pivot(frame, index="x", aggregates={"s": spread, "p": part})
-    assert table.attrs["notes"] == (f"pivot: {told}",)
+    assert table.attrs["notes"] == (f"pivot: {note}",)
 
 
 @pytest.mark.parametrize("operator", ["mean", "nanmean", "average"])

@@ -89,8 +89,8 @@ def swapped(options: Any, old: str, new: str) -> Any:
 
 @for_each(("name", "column", "option"), NEEDS_A_COLUMN)
 def test_a_missing_column_is_told_with_option_and_the_columns_there_are(name: str, column: str, option: str) -> None:
-    told = f"^{name}: {re.escape(option)}: there is no column 'missing'\\. The columns are: {COLUMNS}$"
-    with pytest.raises(PostProcessingError, match=told) as found:
+    message = f"^{name}: {re.escape(option)}: there is no column 'missing'\\. The columns are: {COLUMNS}$"
+    with pytest.raises(PostProcessingError, match=message) as found:
         run(name, ROWS, swapped(GOOD[name], column, "missing"))
     assert (found.value.status, found.value.error_type) == (400, ErrorType.GENERIC_COMMAND_ERROR)
 
@@ -107,15 +107,15 @@ def test_a_name_that_is_nearly_right_is_told() -> None:
 def test_a_column_without_numbers_is_told_with_those_that_hold_them(
     name: str, column: str, option: str, other: str
 ) -> None:
-    told = f"^{name}: {option}: column '{other}' does not hold numbers; the numeric columns are: x, y$"
-    with pytest.raises(PostProcessingError, match=told):
+    message = f"^{name}: {option}: column '{other}' does not hold numbers; the numeric columns are: x, y$"
+    with pytest.raises(PostProcessingError, match=message):
         run(name, ROWS, swapped(GOOD[name], column, other))
 
 
 @pytest.mark.parametrize("name", ["aggregate", "pivot"])
 def test_an_operator_that_needs_numbers_is_told_with_those_that_do_not(name: str) -> None:
-    told = rf"^{name}: aggregates.t.operator: sum needs numbers, which column 'cell' does not hold; .* min, count$"
-    with pytest.raises(PostProcessingError, match=told):
+    message = rf"^{name}: aggregates.t.operator: sum needs numbers, which column 'cell' does not hold; .* min, count$"
+    with pytest.raises(PostProcessingError, match=message):
         run(name, ROWS, swapped(GOOD[name], "x", "cell"))
 
 
@@ -155,8 +155,8 @@ def test_columns_of_nulls_alone_give_a_result(name: str, null: Any, dtype: Any) 
     nothing = pd.Series([null] * 3, dtype=dtype)
     frame = ROWS.assign(x=nothing, cell=nothing, point=nothing, k=nothing)
     result = run(name, frame_for(name, frame), GOOD[name])
-    kept = {"aggregate": 1, "boxplot": 1, "histogram": 0, "forecast": 4, "rolling": 3}
-    assert len(result) == kept.get(name, 3)
+    row_counts = {"aggregate": 1, "boxplot": 1, "histogram": 0, "forecast": 4, "rolling": 3}
+    assert len(result) == row_counts.get(name, 3)
 
 
 @for_each(("name", "column", "option"), NEEDS_A_COLUMN)
@@ -180,7 +180,7 @@ def test_an_option_of_the_wrong_type_is_told_by_its_name(name: str, option: str)
 
 
 @for_each(
-    ("name", "option", "value", "told"),
+    ("name", "option", "value", "message"),
     [
         ("aggregate", "aggregates", {"t": {"operator": "sun"}}, "'sun' is not one of average, .*did you mean 'sum'"),
         ("boxplot", "whisker_type", "tuckey", "'tuckey' is not one of tukey, min/max, percentile"),
@@ -216,8 +216,8 @@ def test_an_option_of_the_wrong_type_is_told_by_its_name(name: str, option: str)
         ("forecast", "yearly_seasonality", -1, "must be true, false, a Fourier order"),
     ],
 )
-def test_a_value_out_of_bounds_is_told_with_what_would_work(name: str, option: str, value: Any, told: str) -> None:
-    with pytest.raises(PostProcessingError, match=rf"^{name}: {option}[.\w]*: {told}"):
+def test_a_value_out_of_bounds_is_told_with_what_would_work(name: str, option: str, value: Any, message: str) -> None:
+    with pytest.raises(PostProcessingError, match=rf"^{name}: {option}[.\w]*: {message}"):
         run(name, frame_for(name, ROWS), GOOD[name] | {option: value})
 
 

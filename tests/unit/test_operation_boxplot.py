@@ -56,8 +56,8 @@ def test_percentile_whiskers_lie_on_the_line_between_values() -> None:
     frame = pd.DataFrame({"g": "b", "x": [1.0, 2, 3, 4, 5, 6]})
     made = box(frame, whisker_type="percentile", percentiles=[10, 90])[0]
     assert (made["min"], made["max"], made["outliers"]) == (1.5, 5.5, [6, 1])
-    whole = box(frame, whisker_type="percentile", percentiles=[0, 100])[0]
-    assert (whole["min"], whole["max"], whole["outliers"]) == (1, 6, [])
+    full = box(frame, whisker_type="percentile", percentiles=[0, 100])[0]
+    assert (full["min"], full["max"], full["outliers"]) == (1, 6, [])
 
 
 def test_quartiles_lie_midway_between_values() -> None:

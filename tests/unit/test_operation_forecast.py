@@ -241,9 +241,9 @@ def test_what_is_no_number_is_not_forecast(daily: pd.DataFrame, values: Any) -> 
 
 
 def test_decimals_and_whole_numbers_with_nulls_are_numbers(daily: pd.DataFrame) -> None:
-    whole = pd.array([None, *range(83)], dtype="Int64")
-    frame = daily[["day"]].assign(exact=[Decimal("1.5"), None] * 42, whole=whole)
-    assert forecast(frame)[["exact__yhat", "whole__yhat"]].notna().all(axis=None)
+    integers = pd.array([None, *range(83)], dtype="Int64")
+    frame = daily[["day"]].assign(exact=[Decimal("1.5"), None] * 42, integers=integers)
+    assert forecast(frame)[["exact__yhat", "integers__yhat"]].notna().all(axis=None)
 
 
 def test_columns_that_a_forecast_would_write_over_are_refused(daily: pd.DataFrame) -> None:
@@ -321,10 +321,10 @@ def test_rows_of_one_moment_are_told_and_the_last_value_of_them_is_shown() -> No
 def test_fourier_orders_of_every_season_are_noted_together_where_the_model_reads_none() -> None:
     days = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=10), "x": np.arange(10.0)})
     requested = {"weekly_seasonality": 3, "monthly_seasonality": 2, "yearly_seasonality": 4}
-    (told,) = (
+    (message,) = (
         note for note in forecast(days, periods=1, model="theta", **requested).attrs["notes"] if "Fourier" in note
     )
-    assert told == (
+    assert message == (
         "forecast: weekly_seasonality, monthly_seasonality, yearly_seasonality: "
         "model 'theta' reads no Fourier order, only true"
     )

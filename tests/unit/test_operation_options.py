@@ -50,9 +50,9 @@ TOTAL = {"total": {"column": "x", "operator": "sum"}}
 @for_each(("name", "option"), [(name, option) for name in WITHOUT for option in WITHOUT[name][1]])
 def test_null_means_what_leaving_an_option_out_means(name: str, option: str) -> None:
     operation, needed = Operations()[name], WITHOUT[name][0]
-    left_out = operation.apply(ROWS, read_options(operation, needed, place=name))
+    omitted = operation.apply(ROWS, read_options(operation, needed, place=name))
     null = operation.apply(ROWS, read_options(operation, needed | {option: None}, place=name))
-    assert picture(null) == picture(left_out)
+    assert picture(null) == picture(omitted)
 
 
 def test_aggregate_groups_by_every_name() -> None:

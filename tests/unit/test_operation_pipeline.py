@@ -31,7 +31,7 @@ from analytics_core.models.query import PostProcessingOperation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Requested:
     operation: str
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -67,7 +67,7 @@ OPERATIONS = Operations(
 )
 
 
-def run(frame: Frame, *steps: Asked) -> Frame:
+def run(frame: Frame, *steps: Requested) -> Frame:
     return run_steps(frame, read_steps(steps, OPERATIONS)).frame
 
 
@@ -80,12 +80,14 @@ NUMBERS = frame_of({"x": [1, 2]}, x=ValueKind.INTEGER)
 
 def test_steps_run_in_order() -> None:
     assert columns(
-        run(NUMBERS, Asked(operation="rename", options={"columns": {"x": "y"}}), Asked(operation="multiply"))
+        run(NUMBERS, Requested(operation="rename", options={"columns": {"x": "y"}}), Requested(operation="multiply"))
     ) == {"y": [2, 4]}
 
 
 def test_notes_of_steps_come_with_the_frame_and_tell_the_step() -> None:
-    steps = read_steps((Asked(operation="multiply"), Asked(operation="remark"), Asked(operation="remark")), OPERATIONS)
+    steps = read_steps(
+        (Requested(operation="multiply"), Requested(operation="remark"), Requested(operation="remark")), OPERATIONS
+    )
     processed = run_steps(NUMBERS, steps)
     assert columns(processed.frame) == {"x": [4, 6]}
     assert processed.notes == tuple(f"post_processing[{at}] (remark): one was added" for at in (1, 2))
@@ -101,7 +103,7 @@ def test_steps_may_be_stopped_before_each_of_them() -> None:
             raise RequestTimeoutError("over")
 
     with pytest.raises(RequestTimeoutError):
-        run_steps(NUMBERS, read_steps((Asked(operation="multiply"),) * 3, OPERATIONS), check=check)
+        run_steps(NUMBERS, read_steps((Requested(operation="multiply"),) * 3, OPERATIONS), check=check)
     assert requested == [0, 1, 2]
 
 
@@ -111,34 +113,34 @@ def test_without_steps_the_frame_is_the_same() -> None:
 
 def test_an_unknown_operation_is_told_with_its_place_and_the_nearest_name() -> None:
     with pytest.raises(UnknownOperationError, match=r"^post_processing\[1\] has no operation 'pivto'.*'pivot'"):
-        read_steps([Asked(operation="flatten"), Asked(operation="pivto")], OPERATIONS)
+        read_steps([Requested(operation="flatten"), Requested(operation="pivto")], OPERATIONS)
 
 
 def test_a_wrong_option_is_told_with_place_and_operation_before_anything_runs() -> None:
     with pytest.raises(
         PostProcessingError, match=r"^post_processing\[0\] \(multiply\): factor: must be an integer"
     ) as found:
-        read_steps([Asked(operation="multiply", options={"factor": "many"})], OPERATIONS)
+        read_steps([Requested(operation="multiply", options={"factor": "many"})], OPERATIONS)
     assert found.value.status == 400
 
 
 def test_an_error_of_a_step_is_told_with_place_and_operation() -> None:
     with pytest.raises(PostProcessingError, match=r"^post_processing\[1\] \(sort\): by: there is no column 'z'"):
-        run(NUMBERS, Asked(operation="flatten"), Asked(operation="sort", options={"by": "z"}))
+        run(NUMBERS, Requested(operation="flatten"), Requested(operation="sort", options={"by": "z"}))
 
 
 def test_what_an_operation_did_not_foresee_is_told_without_its_text() -> None:
     with pytest.raises(
         PostProcessingError, match=r"^post_processing\[0\] \(fail\): .*KeyError.*columns are: x$"
     ) as found:
-        run(NUMBERS, Asked(operation="fail"))
+        run(NUMBERS, Requested(operation="fail"))
     assert "s3cret" not in str(found.value)
     assert found.value.__suppress_context__
 
 
 def test_a_result_beyond_memory_is_a_limit() -> None:
     with pytest.raises(LimitError, match=r"^post_processing\[0\] \(exhaust\): the result does not fit into memory"):
-        run(NUMBERS, Asked(operation="exhaust"))
+        run(NUMBERS, Requested(operation="exhaust"))
 
 
 def test_options_that_nobody_reads_are_kept_and_reported() -> None:
@@ -220,7 +222,7 @@ def test_values_that_no_step_touches_stay_as_they_are() -> None:
         b=ValueKind.BOOLEAN,
         raw=ValueKind.BYTES,
     )
-    result = run(frame, Asked(operation="sort", options={"by": "n"}))
+    result = run(frame, Requested(operation="sort", options={"by": "n"}))
     assert columns(result) == columns(frame)
     kinds = [column.kind for column in result.columns]
     assert kinds[:6] == [column.kind for column in frame.columns][:6]
@@ -228,12 +230,12 @@ def test_values_that_no_step_touches_stay_as_they_are() -> None:
 
 def test_infinities_become_null() -> None:
     frame = frame_of({"x": [1.0, -1.0]}, x=ValueKind.FLOAT)
-    assert columns(run(frame, Asked(operation="contribution"))) == {"x": [None, None]}
+    assert columns(run(frame, Requested(operation="contribution"))) == {"x": [None, None]}
 
 
 def test_a_pivot_that_nobody_flattens_comes_out_flat_with_its_index() -> None:
     frame = frame_of({"k": ["a", "b"], "c": ["x, y", "z"], "n": [1, 2]}, n=ValueKind.INTEGER)
-    pivot = Asked(
+    pivot = Requested(
         operation="pivot", options={"index": ["k"], "columns": ["c"], "aggregates": {"n": {"operator": "sum"}}}
     )
     assert columns(run(frame, pivot)) == {"k": ["a", "b"], "n, x, y": [1.0, None], "n, z": [None, 2.0]}
@@ -241,13 +243,13 @@ def test_a_pivot_that_nobody_flattens_comes_out_flat_with_its_index() -> None:
 
 def test_labels_that_only_their_escapes_tell_apart_keep_them() -> None:
     frame = frame_of({"k": [1], "a, b": [2], "a\\, b": [3]})
-    assert columns(run(frame, Asked(operation="flatten"))) == {"k": [1], "a, b": [2], "a\\, b": [3]}
+    assert columns(run(frame, Requested(operation="flatten"))) == {"k": [1], "a, b": [2], "a\\, b": [3]}
 
 
 def test_totals_below_moments_keep_moments_moments() -> None:
     frame = frame_of({"day": [datetime(2024, 1, 1)], "n": [1]}, day=ValueKind.TIMESTAMP, n=ValueKind.INTEGER)
     options = {"index": "day", "aggregates": {"n": {"operator": "sum"}}, "marginal_distributions": True}
-    result = run(frame, Asked(operation="pivot", options=options))
+    result = run(frame, Requested(operation="pivot", options=options))
     assert columns(result) == {"day": [datetime(2024, 1, 1), "All"], "n": [1, 1]}
     assert type(columns(result)["day"][0]) is datetime
 
@@ -255,7 +257,7 @@ def test_totals_below_moments_keep_moments_moments() -> None:
 def test_totals_below_moments_are_written_alike_from_a_cache() -> None:
     frame = frame_of({"day": [date(2024, 1, 1)], "n": [1]}, day=ValueKind.DATE, n=ValueKind.INTEGER)
     options = {"index": "day", "aggregates": {"n": {"operator": "sum"}}, "marginal_distributions": True}
-    result = run(frame, Asked(operation="pivot", options=options))
+    result = run(frame, Requested(operation="pivot", options=options))
     cached = frame_from_bytes(frame_to_bytes(result))
     assert columns(cached) == columns(result)
     assert records(cached) == records(result)
@@ -263,7 +265,7 @@ def test_totals_below_moments_are_written_alike_from_a_cache() -> None:
 
 def test_lists_of_numbers_that_a_step_made_are_arrays_in_an_answer() -> None:
     frame = frame_of({"k": ["a"] * 9, "x": [1, 1, 1, 1, 1, 1, 1, 1, 99]}, x=ValueKind.INTEGER)
-    boxes = Asked(operation="boxplot", options={"whisker_type": "tukey", "groupby": ["k"], "metrics": ["x"]})
+    boxes = Requested(operation="boxplot", options={"whisker_type": "tukey", "groupby": ["k"], "metrics": ["x"]})
     result = run(frame, boxes)
     assert records(result)[0]["x__outliers"] == [99]
     assert orjson.loads(b"".join(record_chunks(result, small_rows=0))) == records(result)
@@ -271,15 +273,15 @@ def test_lists_of_numbers_that_a_step_made_are_arrays_in_an_answer() -> None:
 
 
 def test_lists_of_an_engine_stay_what_they_are() -> None:
-    frame = frame_of({"x": [1], "held": [[1, 2]]}, x=ValueKind.INTEGER, held=ValueKind.OTHER)
-    assert records(run(frame, Asked(operation="sort", options={"by": "x"}))) == records(frame)
+    frame = frame_of({"x": [1], "retained": [[1, 2]]}, x=ValueKind.INTEGER, retained=ValueKind.OTHER)
+    assert records(run(frame, Requested(operation="sort", options={"by": "x"}))) == records(frame)
 
 
 def test_the_aggregates_of_sort_are_accepted_and_reported() -> None:
     options = {"by": "x", "aggregates": {"x": {"operator": "sum"}}}
-    (step,) = read_steps([Asked(operation="sort", options=options)], OPERATIONS)
+    (step,) = read_steps([Requested(operation="sort", options=options)], OPERATIONS)
     assert step.unread == ("aggregates",)
-    assert columns(run(NUMBERS, Asked(operation="sort", options=options))) == {"x": [1, 2]}
+    assert columns(run(NUMBERS, Requested(operation="sort", options=options))) == {"x": [1, 2]}
 
 
 @pytest.mark.parametrize(
@@ -291,7 +293,7 @@ def test_the_aggregates_of_sort_are_accepted_and_reported() -> None:
     ],
 )
 def test_orders_that_another_order_goes_before_are_reported(options: dict[str, Any], unread: tuple[str, ...]) -> None:
-    (step,) = read_steps([Asked(operation="sort", options=options)], OPERATIONS)
+    (step,) = read_steps([Requested(operation="sort", options=options)], OPERATIONS)
     assert step.unread == unread
 
 
@@ -306,12 +308,12 @@ def test_a_function_tells_what_it_does_not_read() -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        Asked(operation="select", options={"columns": ["day"], "rename": {"day": "d"}}),
-        Asked(operation="rename", options={"columns": {"day": "d"}}),
-        Asked(operation="aggregate", options={"aggregates": {"d": {"column": "day", "operator": "max"}}}),
+        Requested(operation="select", options={"columns": ["day"], "rename": {"day": "d"}}),
+        Requested(operation="rename", options={"columns": {"day": "d"}}),
+        Requested(operation="aggregate", options={"aggregates": {"d": {"column": "day", "operator": "max"}}}),
     ],
 )
-def test_days_stay_days_under_another_name(step: Asked) -> None:
+def test_days_stay_days_under_another_name(step: Requested) -> None:
     frame = frame_of({"day": [date(2024, 1, 2)]}, day=ValueKind.DATE)
     (column,) = run(frame, step).columns
     assert (column.name, column.kind, column.to_list()) == ("d", ValueKind.DATE, [date(2024, 1, 2)])
@@ -319,7 +321,7 @@ def test_days_stay_days_under_another_name(step: Asked) -> None:
 
 def test_midnights_of_moments_stay_moments() -> None:
     frame = frame_of({"at": [datetime(2024, 1, 2)]}, at=ValueKind.TIMESTAMP)
-    (column,) = run(frame, Asked(operation="rename", options={"columns": {"at": "d"}})).columns
+    (column,) = run(frame, Requested(operation="rename", options={"columns": {"at": "d"}})).columns
     assert column.kind is ValueKind.TIMESTAMP
 
 
@@ -328,19 +330,19 @@ def test_an_index_that_cannot_become_a_column_is_told_with_the_step_before() -> 
     with pytest.raises(
         PostProcessingError, match=r"^after post_processing\[0\] \(pivot\): .*called 'x' like the index"
     ):
-        run(NUMBERS, Asked(operation="pivot", options=options))
+        run(NUMBERS, Requested(operation="pivot", options=options))
 
 
 def test_new_names_of_columns_that_select_leaves_out_are_reported() -> None:
     options = {"columns": ["x", "y"], "exclude": ["y"], "rename": {"x": "a", "y": "b", "z": "c"}}
-    (step,) = read_steps([Asked(operation="select", options=options)], OPERATIONS)
+    (step,) = read_steps([Requested(operation="select", options=options)], OPERATIONS)
     assert step.unread == ("rename.y", "rename.z")
 
 
 def test_the_parts_of_joined_labels_are_told_with_the_commas_that_they_hold() -> None:
     sales = {"day": [1, 1], "place": ["Rome, north", "Oslo"], "kind": ["a", "b"], "paid": [5, 7]}
     spread = {"index": "day", "columns": ["place", "kind"], "aggregates": {"paid": {"operator": "sum"}}}
-    steps = (Asked(operation="pivot", options=spread), Asked(operation="flatten"))
+    steps = (Requested(operation="pivot", options=spread), Requested(operation="flatten"))
     processed = run_steps(frame_of(sales), read_steps(steps, OPERATIONS))
     assert processed.parts == {
         "paid, Oslo, b": ("paid", "Oslo", "b"),

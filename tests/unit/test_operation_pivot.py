@@ -89,8 +89,8 @@ def test_metric_fill_value_fills_the_holes(sales: pd.DataFrame) -> None:
 def test_columns_without_a_value_are_dropped_of_a_metric_that_has_others(sales: pd.DataFrame) -> None:
     cost = {"cost": {"operator": "mean"}}
     assert list(pivot(sales, columns="country", aggregates=cost).columns) == [("cost", "NO")]
-    kept = pivot(sales, columns="country", aggregates=cost, drop_missing_columns=False)
-    assert list(kept.columns) == [("cost", "<NULL>"), ("cost", "NO"), ("cost", "SE")]
+    result = pivot(sales, columns="country", aggregates=cost, drop_missing_columns=False)
+    assert list(result.columns) == [("cost", "<NULL>"), ("cost", "NO"), ("cost", "SE")]
 
 
 def test_a_metric_without_any_value_keeps_its_columns(sales: pd.DataFrame) -> None:

@@ -235,7 +235,7 @@ def test_slepian_has_the_weights_that_it_had_in_scipy(window: int, width: float)
 
 
 @for_each(
-    ("win_type", "options", "told"),
+    ("win_type", "options", "message"),
     [
         ("gaussian", {}, "a gaussian window needs std, a number above 0"),
         ("gaussian", {"std": "1"}, "needs std, a number"),
@@ -253,14 +253,14 @@ def test_slepian_has_the_weights_that_it_had_in_scipy(window: int, width: float)
     ],
 )
 def test_a_parameter_that_does_not_fit_is_refused(
-    frame: pd.DataFrame, win_type: str, options: dict[str, Any], told: str
+    frame: pd.DataFrame, win_type: str, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(PostProcessingError, match=f"rolling: rolling_type_options: .*{told}"):
+    with pytest.raises(PostProcessingError, match=f"rolling: rolling_type_options: .*{message}"):
         rolled(frame, "sum", win_type=win_type, rolling_type_options=options)
 
 
 @for_each(
-    ("rolling_type", "options", "told"),
+    ("rolling_type", "options", "message"),
     [
         ("sum", {"ddof": 1}, "Invalid options for sum: ddof; it takes: none"),
         ("std", {"dof": 1}, "Invalid options for std: dof; it takes: ddof"),
@@ -276,9 +276,9 @@ def test_a_parameter_that_does_not_fit_is_refused(
     ],
 )
 def test_an_option_of_a_type_that_does_not_fit_is_refused(
-    frame: pd.DataFrame, rolling_type: str, options: dict[str, Any], told: str
+    frame: pd.DataFrame, rolling_type: str, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(PostProcessingError, match=f"rolling: .*{told}"):
+    with pytest.raises(PostProcessingError, match=f"rolling: .*{message}"):
         rolled(frame, rolling_type, rolling_type_options=options)
 
 
@@ -288,7 +288,7 @@ def test_types_without_weights_say_which_types_have_some(frame: pd.DataFrame) ->
 
 
 @for_each(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"window": 0}, "window: must be 1 or more"),
         ({"window": -3}, "window: must be 1 or more"),
@@ -302,10 +302,10 @@ def test_types_without_weights_say_which_types_have_some(frame: pd.DataFrame) ->
     ],
 )
 def test_an_option_that_does_not_fit_is_answered_with_what_does(
-    frame: pd.DataFrame, options: dict[str, Any], told: str
+    frame: pd.DataFrame, options: dict[str, Any], message: str
 ) -> None:
     good: dict[str, Any] = {"columns": {"x": "x"}, "rolling_type": "sum", "window": 3}
-    with pytest.raises(PostProcessingError, match=f"rolling: .*{told}"):
+    with pytest.raises(PostProcessingError, match=f"rolling: .*{message}"):
         postprocessing.rolling(frame, **(good | options))
 
 

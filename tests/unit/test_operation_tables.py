@@ -321,7 +321,7 @@ def test_shares_of_a_total_of_0_are_null_and_others_as_plain_fractions(
 
     def share(name: str, row: int) -> float | None:
         column = orientation == "column"
-        summed = table[name] if column else [held[row] for held in table.values()]
+        summed = table[name] if column else [cells[row] for cells in table.values()]
         total = given.get(name) if column else None
         total = sum(value or 0 for value in summed) if total is None else total
         value = table[name][row]
@@ -382,9 +382,9 @@ def test_groups_share_the_bins() -> None:
 
 def test_cumulative_and_normalize() -> None:
     frame = pd.DataFrame({"x": [0, 1, 1, 4]})
-    whole = {"column": "x", "bins": 2}
-    assert postprocessing.histogram(frame, **whole, cumulative=True).to_numpy().tolist() == [[3, 4]]
-    assert postprocessing.histogram(frame, **whole, normalize=True).to_numpy().tolist() == [[0.75, 0.25]]
+    options = {"column": "x", "bins": 2}
+    assert postprocessing.histogram(frame, **options, cumulative=True).to_numpy().tolist() == [[3, 4]]
+    assert postprocessing.histogram(frame, **options, normalize=True).to_numpy().tolist() == [[0.75, 0.25]]
 
 
 def test_bins_default_to_five() -> None:

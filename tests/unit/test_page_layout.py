@@ -17,7 +17,7 @@ def node(kind: str, *children: str, **meta: Any) -> dict[str, Any]:
 
 
 def laid_out(nodes: dict[str, Any], charts: tuple[int, ...] = (1, 2, 3), **options: Any) -> tuple[PageLayout, ...]:
-    chosen = {"width_px": WIDTH, "shown_tabs": None, "markdown_px": lambda text, width: float(len(text))}
+    chosen = {"width_px": WIDTH, "visible_tabs": None, "markdown_px": lambda text, width: float(len(text))}
     return page_layouts({"DASHBOARD_VERSION_KEY": "v2", **nodes}, charts, **{**chosen, **options})
 
 
@@ -105,16 +105,16 @@ def test_markdown_beyond_what_all_texts_of_a_dashboard_may_have_is_cut_with_a_no
     (page,) = laid_out(
         {**grid(*names), **boxes}, charts=(), markdown_px=lambda text, width: float(len(read.append(text) or text))
     )
-    shown = [box.text for box in page.boxes]
-    assert shown == read
-    notes = ["left out" in text for text in shown]
+    rendered = [box.text for box in page.boxes]
+    assert rendered == read
+    notes = ["left out" in text for text in rendered]
     assert notes == [False, True, False, True, True, True, False]
-    assert shown[0] == texts[0]
-    assert shown[2] == texts[2]
-    assert [len(text) <= 20_000 for text in shown] == [True] * 7
-    assert sum(len(text) for text in shown if not text.startswith("\n")) <= 50_200
-    assert shown[3].startswith("d")
-    assert shown[4] == shown[5]
+    assert rendered[0] == texts[0]
+    assert rendered[2] == texts[2]
+    assert [len(text) <= 20_000 for text in rendered] == [True] * 7
+    assert sum(len(text) for text in rendered if not text.startswith("\n")) <= 50_200
+    assert rendered[3].startswith("d")
+    assert rendered[4] == rendered[5]
 
 
 def test_tabs_at_the_top_are_pages_and_inner_ones_stand_below_their_titles() -> None:
@@ -131,16 +131,16 @@ def test_tabs_at_the_top_are_pages_and_inner_ones_stand_below_their_titles() -> 
 
 
 @pytest.mark.parametrize(
-    ("wanted", "shown", "charts"),
+    ("wanted", "visible", "charts"),
     [({"T1"}, {"T1"}, [[1]]), ({"U2"}, {"T2", "U2"}, [[3]]), ({"T2"}, {"T2", "U1", "U2"}, [[2, 3]])],
     ids=["one tab", "an inner tab", "a tab with inner ones"],
 )
 def test_tabs_are_shown_with_those_around_and_inside_them(
-    wanted: set[str], shown: set[str], charts: list[list[int]]
+    wanted: set[str], visible: set[str], charts: list[list[int]]
 ) -> None:
-    assert tabs_around(TABS, wanted) == shown
+    assert tabs_around(TABS, wanted) == visible
     inside = tuple(chart for page in charts for chart in page)
-    found = laid_out(TABS, inside, shown_tabs=shown)
+    found = laid_out(TABS, inside, visible_tabs=visible)
     assert [[box.chart_id for box in page.boxes if box.kind is BoxKind.CHART] for page in found] == charts
 
 

@@ -97,14 +97,14 @@ def test_what_is_no_number_has_no_text(value: float | None) -> None:
 # ------------------------------------------------------------------------------------------------------------- tables
 def test_a_column_of_a_table_has_the_same_digits_in_each_cell() -> None:
     columns = {"price": [95.7, 100.0, 0.004], "share": [0.5, 0.1234, None], "count": [1_004, 5, 12]}
-    shown = drawn_texts(draw({"viz_type": "table"}, columns))
-    assert {"95.7", "100.0", "0.004", "0.5000", "0.1234", "1004", "5"} <= set(shown)
+    labels = drawn_texts(draw({"viz_type": "table"}, columns))
+    assert {"95.7", "100.0", "0.004", "0.5000", "0.1234", "1004", "5"} <= set(labels)
 
 
 def test_headers_of_a_table_are_whole_where_there_is_room() -> None:
     names = ["order_date", "product_line", "customer_name", "city"]
-    shown = drawn_texts(draw({"viz_type": "table"}, {name: ["a", "b"] for name in names}))
-    assert shown[:4] == names
+    labels = drawn_texts(draw({"viz_type": "table"}, {name: ["a", "b"] for name in names}))
+    assert labels[:4] == names
 
 
 def test_columns_without_room_are_left_out_and_counted_rather_than_cut() -> None:
@@ -156,10 +156,8 @@ def test_a_table_may_be_as_tall_as_its_rows_up_to_fifty() -> None:
 @pytest.mark.parametrize("kind", ["pie", "treemap_v2"])
 def test_the_sum_of_an_answer_that_was_cut_is_not_called_the_whole(kind: str) -> None:
     form = {"viz_type": kind, "metric": "n", "groupby": ["g"]}
-    whole, cut = (
-        draw(form, {"g": ["a", "b"], "n": [30, 10]}, is_cut=is_cut)["description"] for is_cut in (False, True)
-    )
-    assert ("of 40 in all" in whole, "there are more" in whole) == (True, False)
+    full, cut = (draw(form, {"g": ["a", "b"], "n": [30, 10]}, is_cut=is_cut)["description"] for is_cut in (False, True))
+    assert ("of 40 in all" in full, "there are more" in full) == (True, False)
     assert ("of 40 together, and there are more" in cut, "in all" in cut) == (True, False)
     assert "sums and shares are those of the groups that are shown" in cut
 
@@ -167,33 +165,33 @@ def test_the_sum_of_an_answer_that_was_cut_is_not_called_the_whole(kind: str) ->
 def test_changes_in_percent_are_written_and_titled_as_such() -> None:
     form = {"viz_type": "echarts_timeseries_bar", "x_axis": "g", "metrics": ["n"]}
     compared = {"time_compare": ["1 year ago"], "comparison_type": "percentage"}
-    shown = texts(draw({**form, **compared}, {"g": ["a", "b"], "1 year ago": [0.3, -0.2]}))
-    assert "change from 1 year ago" in shown
-    assert any("+30%" in text for text in shown)
+    labels = texts(draw({**form, **compared}, {"g": ["a", "b"], "1 year ago": [0.3, -0.2]}))
+    assert "change from 1 year ago" in labels
+    assert any("+30%" in text for text in labels)
 
 
 def test_colours_by_conditions_are_not_covered_by_bars_that_nobody_asked_for() -> None:
     rule = {"column": "n", "operator": ">", "targetValue": 1, "colorScheme": "#ff0000"}
     form = {"viz_type": "table", "metrics": ["n"], "groupby": ["g"], "conditional_formatting": [rule]}
     columns = {"g": ["a", "b"], "n": [1, 5]}
-    plain, asked = (draw({**form, **more}, columns) for more in ({}, {"show_cell_bars": True}))
+    plain, with_bars = (draw({**form, **more}, columns) for more in ({}, {"show_cell_bars": True}))
     drawn = [
         sum(len(layer["data"]["values"]) for layer in one["layer"] if layer["mark"]["type"] == "rect")
-        for one in (plain, asked)
+        for one in (plain, with_bars)
     ]
     assert drawn[1] == drawn[0] + 2
 
 
 def test_a_trend_is_called_by_its_metric_and_its_last_period() -> None:
     form = {"viz_type": "big_number", "metric": "n", "time_grain_sqla": "P1M"}
-    shown = texts(draw(form, {"day": MONTHS, "n": list(range(12))}, "day"))
-    assert "n, 2024-12" in shown
+    labels = texts(draw(form, {"day": MONTHS, "n": list(range(12))}, "day"))
+    assert "n, 2024-12" in labels
 
 
 @pytest.mark.parametrize(("value", "end"), [(0.9, "1"), (1.4, "3")])
 def test_the_gauge_of_a_share_ends_at_the_whole(value: float, end: str) -> None:
-    told = draw({"viz_type": "gauge_chart", "metric": "n"}, {"n": [value]})["description"]
-    assert told.startswith(f"Gauge of n from 0 to {end}")
+    description = draw({"viz_type": "gauge_chart", "metric": "n"}, {"n": [value]})["description"]
+    assert description.startswith(f"Gauge of n from 0 to {end}")
 
 
 def test_a_number_in_a_treemap_is_whole_or_left_out() -> None:
@@ -254,15 +252,15 @@ def test_the_axis_keeps_the_bounds_of_the_form() -> None:
 
 
 def test_a_lone_moment_is_written_with_its_day() -> None:
-    shown = drawn_texts(draw({"viz_type": "echarts_timeseries_line", "x_axis": "t"}, {"t": MONTHS[:1], "n": [4]}, "t"))
-    assert "2024-01-01" in shown
+    labels = drawn_texts(draw({"viz_type": "echarts_timeseries_line", "x_axis": "t"}, {"t": MONTHS[:1], "n": [4]}, "t"))
+    assert "2024-01-01" in labels
 
 
 def test_the_moments_of_spans_are_written_in_the_format_of_the_form() -> None:
     form = {"viz_type": "gantt_chart", "start_time": "a", "end_time": "b", "y_axis": "task"}
     spans = {"task": ["Plan", "Build"], "a": MONTHS[:2], "b": MONTHS[1:3]}
-    shown = drawn_texts(draw({**form, "x_axis_time_format": "%d.%m.%y"}, spans, "a", "b"))
-    assert {"01.01.24", "01.03.24"} & set(shown)
+    labels = drawn_texts(draw({**form, "x_axis_time_format": "%d.%m.%y"}, spans, "a", "b"))
+    assert {"01.01.24", "01.03.24"} & set(labels)
 
 
 # -------------------------------------------------------------------------------------------------------- annotations
@@ -289,8 +287,8 @@ def test_a_formula_is_drawn_and_what_is_none_is_told() -> None:
     specification = annotated({"name": "Target", "annotationType": "FORMULA", "value": "2 * 3 + 1"})
     assert {row["c1"] for row in specification["layer"][1]["data"]["values"]} == {7.0}
     assert "Target" in drawn_texts(specification)
-    told = annotated({"name": "Bad", "annotationType": "FORMULA", "value": "__import__('os')"})["description"]
-    assert "The formula Bad is not drawn" in told
+    description = annotated({"name": "Bad", "annotationType": "FORMULA", "value": "__import__('os')"})["description"]
+    assert "The formula Bad is not drawn" in description
 
 
 @for_each(
@@ -398,9 +396,9 @@ def test_series_of_one_metric_are_called_by_their_groups() -> None:
     assert "Line chart of 2 series (North, South) by t" in draw(form, columns, "t")["description"]
 
 
-@pytest.mark.parametrize(("told", "drawn"), [(None, "step-before"), ("middle", "step"), ("end", "step-after")])
-def test_steps_turn_where_the_form_says(told: str | None, drawn: str) -> None:
-    form = {"viz_type": "echarts_timeseries_step", "x_axis": "t", "seriesType": told}
+@pytest.mark.parametrize(("series_type", "drawn"), [(None, "step-before"), ("middle", "step"), ("end", "step-after")])
+def test_steps_turn_where_the_form_says(series_type: str | None, drawn: str) -> None:
+    form = {"viz_type": "echarts_timeseries_step", "x_axis": "t", "seriesType": series_type}
     assert draw(form, {"t": MONTHS, "n": [1] * 12}, "t")["layer"][0]["mark"]["interpolate"] == drawn
 
 
@@ -422,6 +420,6 @@ def test_a_legend_that_could_name_nothing_is_left_out() -> None:
 
 def test_the_title_of_an_axis_is_cut_before_it_moves_the_plot() -> None:
     assert small(["one", "two"])["config"]["axisY"] == {"titleLimit": 70}
-    shown = drawn_texts(small(["one", "two"]))
-    assert "a title that is long" not in shown
-    assert [text for text in shown if text.startswith("a title") and text.endswith("…")] != []
+    labels = drawn_texts(small(["one", "two"]))
+    assert "a title that is long" not in labels
+    assert [text for text in labels if text.startswith("a title") and text.endswith("…")] != []

@@ -36,16 +36,16 @@ def marks(specification: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
 
 
 def test_the_reason_of_an_error_is_drawn() -> None:
-    shown = drawn(draw({"viz_type": "pie"}, PictureData(error="there is no column 'x'")))
-    assert shown == ["This chart has no answer", "there is no column 'x'"]
+    labels = drawn(draw({"viz_type": "pie"}, PictureData(error="there is no column 'x'")))
+    assert labels == ["This chart has no answer", "there is no column 'x'"]
 
 
 @pytest.mark.parametrize(
-    ("told", "side"), [({}, "top"), ({"legendOrientation": "left"}, "left"), ({"show_legend": False}, None)]
+    ("options", "side"), [({}, "top"), ({"legendOrientation": "left"}, "left"), ({"show_legend": False}, None)]
 )
-def test_a_legend_stands_where_the_form_says(told: dict[str, Any], side: str | None) -> None:
+def test_a_legend_stands_where_the_form_says(options: dict[str, Any], side: str | None) -> None:
     answer = PictureData(columns={"t": MONTHS, "a": [1] * 12, "b": [2] * 12}, temporal=frozenset({"t"}))
-    found = draw({"viz_type": "echarts_timeseries_line", "x_axis": "t", **told}, answer)
+    found = draw({"viz_type": "echarts_timeseries_line", "x_axis": "t", **options}, answer)
     legend = found["layer"][0]["encoding"]["color"]["legend"]
     assert (None if legend is None else legend["orient"]) == side
 
@@ -61,10 +61,10 @@ def annotated(layer: Mapping[str, Any], *records: Mapping[str, Any]) -> dict[str
     return draw(form, answer)
 
 
-@pytest.mark.parametrize("is_shown", [True, False])
-def test_an_annotation_is_drawn_unless_it_is_switched_off(is_shown: bool) -> None:
+@pytest.mark.parametrize("is_visible", [True, False])
+def test_an_annotation_is_drawn_unless_it_is_switched_off(is_visible: bool) -> None:
     event = {"start_dttm": "2024-03-10", "short_descr": "Version 2"}
-    assert ("Version 2" in drawn(annotated({"annotationType": "EVENT", "show": is_shown}, event))) is is_shown
+    assert ("Version 2" in drawn(annotated({"annotationType": "EVENT", "show": is_visible}, event))) is is_visible
 
 
 def test_an_interval_that_begins_before_the_chart_is_cut_at_its_edge() -> None:
@@ -135,7 +135,7 @@ def test_a_picked_colour_has_two_digits_for_each_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "bounds", "note"),
+    ("setting", "bounds", "note"),
     [
         ([1, "5"], (1.0, 5.0), ""),
         ([None, 5], (None, 5.0), ""),
@@ -143,8 +143,8 @@ def test_a_picked_colour_has_two_digits_for_each_part() -> None:
         ([1], (None, None), "is no pair of numbers; not applied"),
     ],
 )
-def test_bounds_that_are_no_range_are_told_and_not_used(told: Any, bounds: tuple[Any, Any], note: str) -> None:
-    fields = FormFields({"y": told})
+def test_bounds_that_are_no_range_are_told_and_not_used(setting: Any, bounds: tuple[Any, Any], note: str) -> None:
+    fields = FormFields({"y": setting})
     assert fields.bounds("y") == bounds
     assert "".join(fields.notes).endswith(note)
     assert bool(fields.notes) is bool(note)

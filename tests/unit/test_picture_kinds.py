@@ -86,8 +86,8 @@ def test_a_kind_is_drawn_as_itself_and_says_what_it_shows(kind: str, theme: Them
 
 def test_every_kind_of_the_registry_is_drawn_or_told_not_to_be() -> None:
     answer = PictureData(columns={"region": ["North"], "n": [1]})
-    told = [chart_specification({"viz_type": kind}, [answer])["description"] for kind in set(ChartKinds()) - set(KINDS)]
-    assert told == [
+    info = [chart_specification({"viz_type": kind}, [answer])["description"] for kind in set(ChartKinds()) - set(KINDS)]
+    assert info == [
         "Table of 1 row: region, n. Charts of the kind deck_multi are not drawn; this table shows their data."
     ]
     assert set(KINDS) == set(SAMPLES)
@@ -191,7 +191,7 @@ def test_a_form_whose_columns_the_answer_lacks_gives_a_picture(kind: str) -> Non
 
 
 @for_each(
-    ("data", "told"),
+    ("data", "message"),
     [
         ([], "No data: The answer has no rows."),
         ([PictureData()], "No data: The answer has no rows."),
@@ -200,9 +200,9 @@ def test_a_form_whose_columns_the_answer_lacks_gives_a_picture(kind: str) -> Non
         ([PictureData(columns={"n": [1]}), PictureData(error="")], "This chart has no answer."),
     ],
 )
-def test_a_chart_without_an_answer_is_a_picture_that_says_so(data: list[PictureData], told: str) -> None:
+def test_a_chart_without_an_answer_is_a_picture_that_says_so(data: list[PictureData], message: str) -> None:
     specification = chart_specification({"viz_type": "pie"}, data, size=SMALL)
-    assert specification["description"].replace(" .", ".").replace(":.", ".") == told
+    assert specification["description"].replace(" .", ".").replace(":.", ".") == message
     assert vega(specification)["marks"]
 
 
@@ -245,7 +245,7 @@ def test_a_large_answer_is_cut_to_what_can_be_drawn(kind: str) -> None:
 
 @pytest.mark.slow
 @for_each(
-    ("kind", "form", "columns", "told"),
+    ("kind", "form", "columns", "note"),
     [
         ("echarts_timeseries_line", {"x_axis": "t"}, {"t": _TIMES, "n": _VALUES}, "Each point is the mean of up to 2"),
         ("echarts_timeseries_bar", {"x_axis": "g"}, {"g": list(range(MANY)), "n": _VALUES}, "Shows the first 4,000"),
@@ -285,11 +285,11 @@ def test_a_large_answer_is_cut_to_what_can_be_drawn(kind: str) -> None:
     ],
 )
 def test_what_a_large_answer_loses_stands_in_the_picture(
-    kind: str, form: dict[str, Any], columns: dict[str, Any], told: str
+    kind: str, form: dict[str, Any], columns: dict[str, Any], note: str
 ) -> None:
     data = PictureData(columns=columns, temporal=frozenset({"t"}))
     specification = chart_specification({"viz_type": kind, **form}, [data])
-    assert told in specification["description"]
+    assert note in specification["description"]
     assert rows(specification) <= 5_000
 
 
@@ -310,9 +310,9 @@ def test_a_kind_with_an_old_name_is_drawn_as_the_new_one(kind: str) -> None:
     assert chart_specification({**form, "viz_type": kind}, data) == chart_specification(form, data)
 
 
-@pytest.mark.parametrize(("told", "drawn"), [(0, 60), (9_999_999, 4_000), (123, 123)])
-def test_a_size_that_cannot_be_is_the_nearest_that_can(told: int, drawn: int) -> None:
+@pytest.mark.parametrize(("requested", "drawn"), [(0, 60), (9_999_999, 4_000), (123, 123)])
+def test_a_size_that_cannot_be_is_the_nearest_that_can(requested: int, drawn: int) -> None:
     form, data = sample_of("pie")
-    specification = chart_specification(form, data, size=Size(width_px=told, height_px=told))
+    specification = chart_specification(form, data, size=Size(width_px=requested, height_px=requested))
     assert (specification["width"], specification["height"]) == (drawn, drawn)
     assert vega(specification)["marks"]

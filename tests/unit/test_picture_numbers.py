@@ -53,8 +53,8 @@ def texts(specification: Mapping[str, Any]) -> list[str]:
     ],
 )
 def test_integers_that_doubles_round_keep_their_digits(kind: str, form: Mapping[str, Any]) -> None:
-    shown = draw({"viz_type": kind, "metrics": ["n"], "metric": "n", **form}, {"k": ["a", "b", "c"], "n": BIG})
-    words = " ".join([*texts(shown), shown["description"]])
+    spec = draw({"viz_type": kind, "metrics": ["n"], "metric": "n", **form}, {"k": ["a", "b", "c"], "n": BIG})
+    words = " ".join([*texts(spec), spec["description"]])
     assert [one for one in EACH if one not in words] == []
 
 
@@ -127,32 +127,32 @@ def test_ids_and_years_have_no_commas_and_no_exponent() -> None:
 def test_a_wide_pivot_says_once_how_many_columns_it_shows() -> None:
     wide: dict[str, Sequence[Any]] = {"k": ["a"] * 60, "c": [f"column {place}" for place in range(60)], "n": [1] * 60}
     form = {"viz_type": "pivot_table_v2", "metrics": ["n"], "groupbyRows": ["k"], "groupbyColumns": ["c"]}
-    shown = draw({**form, "rowTotals": True}, wide)
-    assert shown["description"].count("Shows") == 1
-    assert " of 63 columns." in shown["description"]
+    spec = draw({**form, "rowTotals": True}, wide)
+    assert spec["description"].count("Shows") == 1
+    assert " of 63 columns." in spec["description"]
 
 
 def test_a_wide_table_says_once_how_many_columns_it_shows() -> None:
-    shown = draw({"viz_type": "table"}, {f"column {place}": [1] for place in range(80)})
-    assert shown["description"].count("Shows") == 1
-    assert " of 80 columns." in shown["description"]
+    spec = draw({"viz_type": "table"}, {f"column {place}": [1] for place in range(80)})
+    assert spec["description"].count("Shows") == 1
+    assert " of 80 columns." in spec["description"]
 
 
 @pytest.mark.parametrize("title", ["", "Orders"])
 def test_a_table_without_a_height_shows_fifty_rows_at_most(title: str) -> None:
     data = PictureData(columns={"n": list(range(10, 90))})
-    shown = chart_specification({"viz_type": "table"}, [data], size=Size(fits_rows=True), title=title)
-    assert [text for text in texts(shown) if text.isdigit()] == [str(number) for number in range(10, 60)]
-    assert "Shows the first 50 of 80 rows." in shown["description"]
-    assert max(row["c1"] for layer in shown["layer"] for row in layer["data"]["values"]) <= shown["height"]
+    spec = chart_specification({"viz_type": "table"}, [data], size=Size(fits_rows=True), title=title)
+    assert [text for text in texts(spec) if text.isdigit()] == [str(number) for number in range(10, 60)]
+    assert "Shows the first 50 of 80 rows." in spec["description"]
+    assert max(row["c1"] for layer in spec["layer"] for row in layer["data"]["values"]) <= spec["height"]
 
 
 # --------------------------------------------------------------------------------------- scales, and numbers below zero
 def scale(values: Sequence[float], **form: Any) -> tuple[float, float]:
     """Return the ends of the scale of a gauge, as its picture names them."""
     columns = {"k": [str(place) for place in range(len(values))], "n": values}
-    told = draw({"viz_type": "gauge_chart", "metric": "n", "groupby": ["k"], "number_format": ".6g", **form}, columns)
-    found = re.search(r" from (\S+) to (\S+):", told["description"])
+    spec = draw({"viz_type": "gauge_chart", "metric": "n", "groupby": ["k"], "number_format": ".6g", **form}, columns)
+    found = re.search(r" from (\S+) to (\S+):", spec["description"])
     assert found is not None
     low, high = (float(end.replace("\u2212", "-")) for end in found.groups())
     return low, high
@@ -173,8 +173,8 @@ def test_a_gauge_says_that_a_value_lies_beyond_its_scale() -> None:
 
 
 def test_hands_of_several_gauges_stay_in_their_rings() -> None:
-    shown = draw({"viz_type": "gauge_chart", "metric": "n", "groupby": ["k"]}, {"k": ["a", "b"], "n": [10, 20]})
-    paths = [row["c0"] for layer in shown["layer"] for row in layer["data"]["values"] if str(row["c0"]).startswith("M")]
+    spec = draw({"viz_type": "gauge_chart", "metric": "n", "groupby": ["k"]}, {"k": ["a", "b"], "n": [10, 20]})
+    paths = [row["c0"] for layer in spec["layer"] for row in layer["data"]["values"] if str(row["c0"]).startswith("M")]
     lengths = [math.dist(*(map(float, point.split(",")) for point in path[1:].split("L"))) for path in paths]
     assert len(lengths) == 2
     assert max(lengths) < 30
@@ -214,8 +214,8 @@ def test_kinds_that_cannot_draw_numbers_below_zero_say_so(kind: str) -> None:
 
 
 def test_a_bubble_below_zero_is_the_smallest() -> None:
-    shown = draw({"viz_type": "bubble_v2", "x": "x", "y": "y", "size": "n", "entity": "k"}, THREE)
-    sizes = {row["c4"]: row["c5"] for row in shown["layer"][0]["data"]["values"]}
+    spec = draw({"viz_type": "bubble_v2", "x": "x", "y": "y", "size": "n", "entity": "k"}, THREE)
+    sizes = {row["c4"]: row["c5"] for row in spec["layer"][0]["data"]["values"]}
     assert sizes["b"] < sizes["a"] < sizes["c"]
 
 
@@ -229,16 +229,16 @@ def test_a_bubble_chart_and_a_waterfall_say_what_has_no_number() -> None:
 
 # --------------------------------------------------------------------------------------------------------- small rooms
 def test_names_and_numbers_of_one_character_stand_in_a_treemap() -> None:
-    shown = draw({"viz_type": "treemap_v2", "metric": "n", "groupby": ["k"]}, {"k": ["a", "b", "cc"], "n": [30, 20, 7]})
-    assert set(texts(shown)) == {"a", "30", "b", "20", "cc", "7"}
+    spec = draw({"viz_type": "treemap_v2", "metric": "n", "groupby": ["k"]}, {"k": ["a", "b", "cc"], "n": [30, 20, 7]})
+    assert set(texts(spec)) == {"a", "30", "b", "20", "cc", "7"}
 
 
 @for_each("size", [(60, 60), (120, 80), (160, 100), (200, 120), (300, 100), (640, 400)])
 def test_the_words_of_an_error_stay_in_their_box(size: tuple[int, int]) -> None:
     data = PictureData(error="column 'sales' of table 'orders' does not exist; " * 9)
-    shown = chart_specification({"viz_type": "pie"}, [data], size=Size(width_px=size[0], height_px=size[1]), title="A")
-    (box,) = next(layer for layer in shown["layer"] if layer["mark"]["type"] == "rect")["data"]["values"]
-    for layer in shown["layer"]:
+    spec = chart_specification({"viz_type": "pie"}, [data], size=Size(width_px=size[0], height_px=size[1]), title="A")
+    (box,) = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "rect")["data"]["values"]
+    for layer in spec["layer"]:
         for row in layer["data"]["values"] if layer["mark"]["type"] == "text" else ():
             if row["c2"] == "A":
                 continue
@@ -250,5 +250,5 @@ def test_the_words_of_an_error_stay_in_their_box(size: tuple[int, int]) -> None:
 
 
 def test_a_null_is_not_as_large_as_a_number() -> None:
-    shown = draw({"viz_type": "big_number_total", "metric": "n"}, {"n": [None]})
-    assert [row["c4"] for layer in shown["layer"] for row in layer["data"]["values"] if row["c2"] == "<NULL>"] == [28.0]
+    spec = draw({"viz_type": "big_number_total", "metric": "n"}, {"n": [None]})
+    assert [row["c4"] for layer in spec["layer"] for row in layer["data"]["values"] if row["c2"] == "<NULL>"] == [28.0]

@@ -43,7 +43,7 @@ def lines(specification: Mapping[str, Any]) -> list[list[str]]:
     return [[text for _, text in sorted(texts)] for _, texts in sorted(found.items())]
 
 
-def shown(specification: Mapping[str, Any], headers: int) -> list[list[str]]:
+def displayed(specification: Mapping[str, Any], headers: int) -> list[list[str]]:
     """Return the lines below the headers."""
     return lines(specification)[headers:]
 
@@ -77,15 +77,15 @@ def test_cells_and_totals_are_those_of_the_pivot(aggregate: str, in_rows: bool) 
         colTotals=True,
         metricsLayout="ROWS" if in_rows else "COLUMNS",
     )
-    drawn = shown(picture, 1 if in_rows else 2)
+    drawn = displayed(picture, 1 if in_rows else 2)
     assert [line[len(line) - len(numbers) :] for line, numbers in zip(drawn, expected, strict=True)] == expected
 
 
 @pytest.mark.parametrize("layout", ["ROWS", "COLUMNS"])
 def test_totals_of_rows_stand_at_their_ends_and_those_of_columns_below(layout: str) -> None:
-    whole = {"a": ["x", "y"], "b": ["p", "q"], "n": [1, 2]}
+    columns = {"a": ["x", "y"], "b": ["p", "q"], "n": [1, 2]}
     form = {"groupbyRows": ["a"], "groupbyColumns": ["b"], "metricsLayout": layout}
-    across, below = (lines(draw(whole, **form, **{name: True})) for name in ("rowTotals", "colTotals"))
+    across, below = (lines(draw(columns, **form, **{name: True})) for name in ("rowTotals", "colTotals"))
     assert [line[-1] for line in across][-2:] == ["1.000", "2.000"]
     assert "Total (Sum)" in {text for line in across[:2] for text in line}
     assert below[-1] == ["Total (Sum)", "1.000", "2.000"]
@@ -93,7 +93,7 @@ def test_totals_of_rows_stand_at_their_ends_and_those_of_columns_below(layout: s
 
 def test_labels_that_are_numbers_sort_by_size_and_null_comes_last() -> None:
     columns = {"a": [10, None, 9, Decimal("100"), 2], "n": [1, 2, 3, 4, 5]}
-    drawn = shown(draw(columns, groupbyRows=["a"]), 1)
+    drawn = displayed(draw(columns, groupbyRows=["a"]), 1)
     assert [line[0] for line in drawn] == ["2", "9", "10", "100", "<NULL>"]
     headers = lines(draw(columns, groupbyColumns=["a"], rowOrder="key_z_to_a", colOrder="key_z_to_a"))[1]
     assert headers == ["100", "10", "9", "2", "<NULL>"]
@@ -101,13 +101,13 @@ def test_labels_that_are_numbers_sort_by_size_and_null_comes_last() -> None:
 
 def test_null_and_texts_that_read_alike_are_rows_of_their_own() -> None:
     columns = {"a": ["<NULL>", None, "x" * 200 + "1", "x" * 200 + "2"], "n": [1, 2, 4, 8]}
-    drawn = shown(draw(columns, groupbyRows=["a"]), 1)
+    drawn = displayed(draw(columns, groupbyRows=["a"]), 1)
     assert sorted(line[1] for line in drawn) == ["1.000", "2.000", "4.000", "8.000"]
 
 
 def test_moments_sort_by_time_and_are_written_in_the_format_of_the_form() -> None:
     columns = {"day": [date(2024, 2, 1), date(2024, 1, 15), date(2023, 12, 31)], "n": [1, 2, 3]}
-    drawn = shown(draw(columns, groupbyRows=["day"], date_format="%d.%m.%Y"), 1)
+    drawn = displayed(draw(columns, groupbyRows=["day"], date_format="%d.%m.%Y"), 1)
     assert [line[0] for line in drawn] == ["31.12.2023", "15.01.2024", "01.02.2024"]
 
 
@@ -120,8 +120,8 @@ def test_moments_sort_by_time_and_are_written_in_the_format_of_the_form() -> Non
     ],
 )
 def test_rows_are_ordered_group_by_group_each_before_its_subtotal(order: str, rows: list[str]) -> None:
-    whole = {name: [value for value, n in zip(values, SALES, strict=True) if n] for name, values in COLUMNS.items()}
-    drawn = shown(draw(whole, groupbyRows=["land", "size"], rowOrder=order, colTotals=True), 1)
+    columns = {name: [value for value, n in zip(values, SALES, strict=True) if n] for name, values in COLUMNS.items()}
+    drawn = displayed(draw(columns, groupbyRows=["land", "size"], rowOrder=order, colTotals=True), 1)
     labels = [text for line in drawn for text in line[:-1]]
     assert labels == [*rows, "Total (Sum)"]
 
@@ -133,15 +133,15 @@ def test_columns_ordered_by_value_stay_below_their_metric() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "told"),
+    ("form", "note"),
     [
         ({"aggregateFunction": "Mode"}, "aggregateFunction: 'Mode' is not drawn; sums are"),
         ({"rowOrder": "sideways"}, "rowOrder: 'sideways' is no order; not applied"),
         ({"metrics": ["land"]}, "Not drawn as a pivot table: the pivot aggregate 'Sum' needs numbers"),
     ],
 )
-def test_what_a_pivot_table_cannot_do_stands_in_the_picture(form: dict[str, Any], told: str) -> None:
-    assert told in draw(**{"groupbyRows": ["year"], **form})["description"]
+def test_what_a_pivot_table_cannot_do_stands_in_the_picture(form: dict[str, Any], note: str) -> None:
+    assert note in draw(**{"groupbyRows": ["year"], **form})["description"]
 
 
 def test_a_large_pivot_table_shows_its_first_lines_and_the_totals_of_all() -> None:
@@ -167,14 +167,14 @@ def test_a_picture_of_a_pivot_table_computes_only_what_it_shows() -> None:
         row_totals=True,
         column_totals=True,
     )
-    grid = pivot({**levels, "n": [1] * 1_000}, layout, text=str, shown=(200, 40))
+    grid = pivot({**levels, "n": [1] * 1_000}, layout, text=str, limits=(200, 40))
     assert (len(grid.cells), len(grid.cells[0])) == (201, 41)
     assert (grid.row_count, grid.column_count) == (10_001, 10_002)
 
 
 def test_a_column_both_down_and_across_labels_both() -> None:
-    whole = {"a": ["x", "y", "y"], "n": [1, 2, 4]}
-    drawn = lines(draw(whole, groupbyRows=["a"], groupbyColumns=["a"]))
+    columns = {"a": ["x", "y", "y"], "n": [1, 2, 4]}
+    drawn = lines(draw(columns, groupbyRows=["a"], groupbyColumns=["a"]))
     assert drawn[1:] == [["a", "x", "y"], ["x", "1.000"], ["y", "6.000"]]
 
 

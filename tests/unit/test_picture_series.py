@@ -24,8 +24,8 @@ def drawn(kind: str, columns: Mapping[str, Any], **form: Any) -> dict[str, Any]:
     """Return the picture of series over the first column."""
     axis, *metrics = columns
     temporal = frozenset({axis}) if isinstance(columns[axis][0], datetime) else frozenset()
-    told = {"viz_type": kind, "x_axis": axis, "metrics": metrics, **form}
-    return chart_specification(told, [PictureData(columns=columns, temporal=temporal)], size=Size())
+    full_form = {"viz_type": kind, "x_axis": axis, "metrics": metrics, **form}
+    return chart_specification(full_form, [PictureData(columns=columns, temporal=temporal)], size=Size())
 
 
 def rows_of(picture: Mapping[str, Any], mark: str) -> list[dict[str, Any]]:
@@ -55,11 +55,11 @@ def reference_stack(series: Mapping[str, Sequence[float]], stack: str) -> dict[t
     found = {}
     for place in range(len(next(iter(series.values())))):
         column = {name: values[place] for name, values in series.items()}
-        whole = sum(abs(value) for value in column.values()) if stack == "Expand" else 1.0
+        total = sum(abs(value) for value in column.values()) if stack == "Expand" else 1.0
         for name, value in column.items():
             names = list(column)[: list(column).index(name)]
             before = sum(column[other] for other in names if (column[other] < 0) == (value < 0))
-            found[name, place] = (before / whole, (before + value) / whole)
+            found[name, place] = (before / total, (before + value) / total)
     return found
 
 
@@ -229,8 +229,8 @@ def test_zero_has_no_place_on_a_logarithmic_axis_and_is_told_once(kind: str) -> 
     picture = drawn(kind, columns, logAxis=True, y_axis_bounds=[1, 50], truncateYAxis=True)
     assert "Left out: 1 value not above 0, where a logarithmic axis has no place." in notes_of(picture)
     assert "Cut at the bounds of the axis: 1 value of 3." in notes_of(picture)
-    shown = [row["c2"] for row in picture["layer"][0]["data"]["values"]]
-    assert [value for value in shown if value is not None] == [10, 30, 99]
+    numbers = [row["c2"] for row in picture["layer"][0]["data"]["values"]]
+    assert [value for value in numbers if value is not None] == [10, 30, 99]
 
 
 def test_a_band_that_ends_at_zero_is_left_out_of_a_logarithmic_axis() -> None:
@@ -348,7 +348,7 @@ def test_a_word_that_pictures_do_not_know_is_told_in_the_picture(kind: str, name
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "told"),
+    ("kind", "name", "word"),
     [
         (BAR, "orientation", "Horizontal"),
         (BAR, "legendOrientation", "LEFT"),
@@ -356,15 +356,15 @@ def test_a_word_that_pictures_do_not_know_is_told_in_the_picture(kind: str, name
         ("pivot_table_v2", "metricsLayout", "rows"),
     ],
 )
-def test_a_word_in_another_case_than_pictures_know_is_told(kind: str, name: str, told: str) -> None:
+def test_a_word_in_another_case_than_pictures_know_is_told(kind: str, name: str, word: str) -> None:
     columns = {"k": list("pqrst"), "a": [1, 2, 3, 4, 5], "b": [1, 2, 3, 4, 5]}
-    description = drawn(kind, columns, metrics=["a", "b"], **{name: told})["description"]
-    assert f"{name}: '{told}' is n" in description
+    description = drawn(kind, columns, metrics=["a", "b"], **{name: word})["description"]
+    assert f"{name}: '{word}' is n" in description
 
 
-@pytest.mark.parametrize("told", ["KEY_VALUE", "key_value"])
-def test_kinds_of_labels_of_parts_are_read_without_regard_to_case(told: str) -> None:
-    picture = drawn("pie", {"k": ["p", "q"], "a": [1, 3]}, metric="a", groupby=["k"], label_type=told)
+@pytest.mark.parametrize("label_type", ["KEY_VALUE", "key_value"])
+def test_kinds_of_labels_of_parts_are_read_without_regard_to_case(label_type: str) -> None:
+    picture = drawn("pie", {"k": ["p", "q"], "a": [1, 3]}, metric="a", groupby=["k"], label_type=label_type)
     assert {"p: 1", "q: 3"} <= {lines[0] for lines in texts_of(picture)}
     assert "not applied" not in picture["description"]
 
@@ -384,15 +384,15 @@ def test_a_canvas_is_drawn_again_only_for_notes_that_it_lacks(field: str, times:
     form = CountedForm({"viz_type": "pie", "metric": "a", "groupby": ["k"], field: "nope"})
     picture = chart_specification(form, [PictureData(columns={"k": ["p", "q"], "a": [1, 3]})], size=Size())
     assert form.reads == times
-    told = [" ".join(lines) for lines in texts_of(picture)]
-    assert [text.split(" is ")[0] for text in told if "nope" in text] == [f"{field}: 'nope'"]
+    notes = [" ".join(lines) for lines in texts_of(picture)]
+    assert [text.split(" is ")[0] for text in notes if "nope" in text] == [f"{field}: 'nope'"]
     assert picture["description"].count("nope") == 1
 
 
-@for_each("told", [None, "", "expand", "Stack", True, False])
-def test_words_that_pictures_know_are_not_told(told: Any) -> None:
+@for_each("stack", [None, "", "expand", "Stack", True, False])
+def test_words_that_pictures_know_are_not_told(stack: Any) -> None:
     columns = {"day": MONTHS, "a": [1, 2, 3, 4, 5], "b": [1, 2, 3, 4, 5]}
-    assert "not applied" not in drawn(BAR, columns, stack=told, color_scheme="supersetColors")["description"]
+    assert "not applied" not in drawn(BAR, columns, stack=stack, color_scheme="supersetColors")["description"]
 
 
 def condition(**changes: Any) -> dict[str, Any]:
@@ -412,8 +412,8 @@ def condition(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_a_condition_that_never_holds_is_told(given: Any, note: str) -> None:
-    told = drawn("table", PLOT, conditional_formatting=[given])["description"]
-    assert f"conditional_formatting: {note}; not applied" in told if note else "not applied" not in told
+    description = drawn("table", PLOT, conditional_formatting=[given])["description"]
+    assert f"conditional_formatting: {note}; not applied" in description if note else "not applied" not in description
 
 
 # --------------------------------------------------------------------------------------------------------- categories

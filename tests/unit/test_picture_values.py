@@ -146,7 +146,7 @@ def test_a_value_is_a_short_text_in_one_line(value: Any, text: str) -> None:
 
 
 def test_texts_that_are_seen_alike_are_told_apart() -> None:
-    found = cells.told_apart(["a", "b", "a", "a"])
+    found = cells.made_distinct(["a", "b", "a", "a"])
     assert len(set(found)) == 4
     assert [text.strip("\u200b\u200c") for text in found] == ["a", "b", "a", "a"]
 
@@ -165,7 +165,7 @@ def test_a_currency_stands_beside_numbers_of_any_format() -> None:
 
 
 @for_each(
-    ("operator", "targets", "held"),
+    ("operator", "targets", "hits"),
     [
         (">", [2], [3, 4]),
         ("≥", [2], [2, 3, 4]),
@@ -180,17 +180,17 @@ def test_a_currency_stands_beside_numbers_of_any_format() -> None:
         ("None", [None], [0, 1, 2, 3, 4]),
     ],
 )
-def test_a_condition_colours_the_numbers_for_which_it_holds(operator: str, targets: list[Any], held: list[int]) -> None:
+def test_a_condition_colours_the_numbers_for_which_it_holds(operator: str, targets: list[Any], hits: list[int]) -> None:
     for value in range(5):
         names = ("targetValueLeft", "targetValueRight") if len(targets) == 2 else ("targetValue",)
-        told = {"column": "n", "operator": operator, "colorScheme": "#ff0000", **dict(zip(names, targets, strict=True))}
-        form = {"viz_type": "table", "conditional_formatting": [told]}
+        rule = {"column": "n", "operator": operator, "colorScheme": "#ff0000", **dict(zip(names, targets, strict=True))}
+        form = {"viz_type": "table", "conditional_formatting": [rule]}
         plain = len(marks(draw({"viz_type": "table"}, {"n": [value]}), "rect"))
-        assert (len(marks(draw(form, {"n": [value]}), "rect")) > plain) is (value in held)
+        assert (len(marks(draw(form, {"n": [value]}), "rect")) > plain) is (value in hits)
 
 
 @for_each(
-    ("operator", "target", "held"),
+    ("operator", "target", "hits"),
     [
         ("=", "ab", ["ab"]),
         ("begins with", "a", ["ab", "abc"]),
@@ -199,12 +199,12 @@ def test_a_condition_colours_the_numbers_for_which_it_holds(operator: str, targe
         ("not containing", "b", ["c"]),
     ],
 )
-def test_a_condition_colours_the_texts_for_which_it_holds(operator: str, target: str, held: list[str]) -> None:
-    told = {"column": "g", "operator": operator, "targetValue": target, "colorScheme": "#ff0000"}
-    form = {"viz_type": "table", "conditional_formatting": [told]}
+def test_a_condition_colours_the_texts_for_which_it_holds(operator: str, target: str, hits: list[str]) -> None:
+    rule = {"column": "g", "operator": operator, "targetValue": target, "colorScheme": "#ff0000"}
+    form = {"viz_type": "table", "conditional_formatting": [rule]}
     for value in ("ab", "abc", "c"):
         plain = len(marks(draw({"viz_type": "table"}, {"g": [value]}), "rect"))
-        assert (len(marks(draw(form, {"g": [value]}), "rect")) > plain) is (value in held)
+        assert (len(marks(draw(form, {"g": [value]}), "rect")) > plain) is (value in hits)
 
 
 # ----------------------------------------------------------------------------------------------------------- formulas
@@ -281,8 +281,8 @@ def test_flows_are_measured_by_the_metric_of_the_form() -> None:
     columns = {"a": ["x", "x"], "b": ["y", "z"], "more": [9, 1], "n": [2, 5], "other": [9, 1]}
     for kind in ("sankey_v2", "graph_chart", "chord"):
         form = {"viz_type": kind, "source": "a", "target": "b", "groupby": "a", "columns": "b", "metric": "n"}
-        told = draw(form, columns)["description"]
-        assert "of n: 2 links between 3 nodes; the largest goes from x to z with 5" in told
+        description = draw(form, columns)["description"]
+        assert "of n: 2 links between 3 nodes; the largest goes from x to z with 5" in description
 
 
 @for_each(
@@ -294,8 +294,8 @@ def test_flows_are_measured_by_the_metric_of_the_form() -> None:
     ],
 )
 def test_shares_are_written_as_such_unless_the_form_names_a_format(form: dict[str, Any], written: str) -> None:
-    told = {"viz_type": "echarts_timeseries_bar", "x_axis": "g", "metrics": ["n"], **form}
-    axis = draw(told, {"g": ["a", "b"], "n": [0.25, 0.75]})["layer"][0]["encoding"]["y"]["axis"]
+    full_form = {"viz_type": "echarts_timeseries_bar", "x_axis": "g", "metrics": ["n"], **form}
+    axis = draw(full_form, {"g": ["a", "b"], "n": [0.25, 0.75]})["layer"][0]["encoding"]["y"]["axis"]
     assert f"'{written}'" in axis["labelExpr"] or f'"{written}"' in axis["labelExpr"]
 
 
@@ -322,8 +322,8 @@ def test_a_calendar_without_room_for_all_weeks_shows_the_last_ones() -> None:
     days = [datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=place) for place in range(1_000)]
     columns = {"__timestamp": days, "n": [1] * 1_000}
     weeks = (640 - 70) // 5 - 2
-    told = draw({"viz_type": "cal_heatmap", "metrics": ["n"]}, columns, "__timestamp")["description"]
-    assert f"Shows the last {weeks * 7:,} of 1,000 days." in told
+    description = draw({"viz_type": "cal_heatmap", "metrics": ["n"]}, columns, "__timestamp")["description"]
+    assert f"Shows the last {weeks * 7:,} of 1,000 days." in description
     assert (
         "Shows the last"
         not in draw({"viz_type": "cal_heatmap", "metrics": ["n"]}, columns, "__timestamp", width_px=900)["description"]

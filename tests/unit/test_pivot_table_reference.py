@@ -20,24 +20,24 @@ Row = tuple[str, str, str, int | None]
 
 AGGREGATES: Mapping[str, Callable[[list[int]], Any]] = {
     "Count": len,
-    "Count Unique Values": lambda held: len(set(held)),
-    "List Unique Values": lambda held: ", ".join(map(str, dict.fromkeys(held))) if held else None,
-    "Sum": lambda held: sum(held) if held else None,
-    "Average": lambda held: Fraction(sum(held), len(held)) if held else None,
-    "Median": lambda held: statistics.median(map(Fraction, held)) if held else None,
-    "Sample Variance": lambda held: spread(held) if held else None,
-    "Sample Standard Deviation": lambda held: math.sqrt(spread(held)) if held else None,
-    "Minimum": lambda held: min(held) if held else None,
-    "Maximum": lambda held: max(held) if held else None,
-    "First": lambda held: held[0] if held else None,
-    "Last": lambda held: held[-1] if held else None,
+    "Count Unique Values": lambda row_set: len(set(row_set)),
+    "List Unique Values": lambda row_set: ", ".join(map(str, dict.fromkeys(row_set))) if row_set else None,
+    "Sum": lambda row_set: sum(row_set) if row_set else None,
+    "Average": lambda row_set: Fraction(sum(row_set), len(row_set)) if row_set else None,
+    "Median": lambda row_set: statistics.median(map(Fraction, row_set)) if row_set else None,
+    "Sample Variance": lambda row_set: spread(row_set) if row_set else None,
+    "Sample Standard Deviation": lambda row_set: math.sqrt(spread(row_set)) if row_set else None,
+    "Minimum": lambda row_set: min(row_set) if row_set else None,
+    "Maximum": lambda row_set: max(row_set) if row_set else None,
+    "First": lambda row_set: row_set[0] if row_set else None,
+    "Last": lambda row_set: row_set[-1] if row_set else None,
 }
 FRACTIONS = [f"{base} as Fraction of {of}" for base in ("Sum", "Count") for of in ("Total", "Rows", "Columns")]
 TOTAL = ("", "", "")
 
 
-def spread(held: list[int]) -> Fraction:
-    return statistics.variance(map(Fraction, held)) if len(held) > 1 else Fraction(0)
+def spread(numbers: list[int]) -> Fraction:
+    return statistics.variance(map(Fraction, numbers)) if len(numbers) > 1 else Fraction(0)
 
 
 def table() -> list[Row]:
@@ -56,10 +56,10 @@ def table() -> list[Row]:
 ROWS = table()
 
 
-def shown(aggregate: str, **form: Any) -> dict[str, dict[str, Any]]:
+def displayed(aggregate: str, **form: Any) -> dict[str, dict[str, Any]]:
     land, town, year, value = (list(column) for column in zip(*ROWS, strict=True))
     frame = frame_of({"land": land, "town": town, "year": year, "n": value})
-    result = QueryResult(held=ResultRows(frame), colnames=frame.names)
+    result = QueryResult(row_set=ResultRows(frame), colnames=frame.names)
     fields = {"viz_type": "pivot_table_v2", "groupbyRows": ["land", "town"], "groupbyColumns": ["year"]}
     fields |= {"metrics": ["n"], "aggregateFunction": aggregate, "rowTotals": True, "colTotals": True}
     data: dict[str, dict[str, Any]] = client_processed(result, form_data={**fields, **form}).data
@@ -107,7 +107,7 @@ def same(ours: Any, exact: Any) -> bool:
 def test_cells_and_totals_are_aggregates_of_all_their_values(aggregate: str, layout: str) -> None:
     label = f"Total ({aggregate})"
     form = {"groupbyRows": ["year"], "groupbyColumns": ["land", "town"]} if layout == "ROWS" else {}
-    data = shown(aggregate, metricsLayout=layout, **form)
+    data = displayed(aggregate, metricsLayout=layout, **form)
     for down, in_row in lines(label):
         for across, in_column in columns(label):
             exact = of((row for row in ROWS if in_row(row) and in_column(row)), AGGREGATES[aggregate])
@@ -117,9 +117,9 @@ def test_cells_and_totals_are_aggregates_of_all_their_values(aggregate: str, lay
 
 @for_each("aggregate", FRACTIONS)
 def test_fractions_are_of_the_whole_row_column_or_table_and_so_are_those_of_totals(aggregate: str) -> None:
-    base, _, whole_of = aggregate.partition(" as Fraction of ")
+    base, _, total_key = aggregate.partition(" as Fraction of ")
     label = f"Total ({aggregate})"
-    data = shown(aggregate)
+    data = displayed(aggregate)
     for down, in_row in lines(label):
         for across, in_column in columns(label):
             part = of((row for row in ROWS if in_row(row) and in_column(row)), AGGREGATES[base])
@@ -128,15 +128,15 @@ def test_fractions_are_of_the_whole_row_column_or_table_and_so_are_those_of_tota
                 "Rows": [row for row in ROWS if in_row(row)],
                 "Columns": [row for row in ROWS if in_column(row)],
             }
-            whole = of(wholes[whole_of], AGGREGATES[base])
-            exact = None if part is None or not whole else Fraction(part) / Fraction(whole)
+            total = of(wholes[total_key], AGGREGATES[base])
+            exact = None if part is None or not total else Fraction(part) / Fraction(total)
             assert same(data[across][down], exact), (down, across, data[across][down], exact)
     assert data[label][label] == 1
 
 
 def test_a_group_of_nulls_is_null_and_not_zero() -> None:
-    assert shown("Sum")["n 1"]["A q"] is None
-    assert shown("Count")["n 1"]["A q"] == 0
+    assert displayed("Sum")["n 1"]["A q"] is None
+    assert displayed("Count")["n 1"]["A q"] == 0
 
 
 def test_null_and_the_text_null_are_two_rows_and_no_label_hides_another() -> None:
@@ -144,7 +144,7 @@ def test_null_and_the_text_null_are_two_rows_and_no_label_hides_another() -> Non
         {"a": ["NULL", None, "x", "x y", "Total (Sum)"], "b": ["", "", "y z", "z", ""], "n": [1, 2, 4, 8, 16]}
     )
     form = {"viz_type": "pivot_table_v2", "groupbyRows": ["a", "b"], "metrics": ["n"], "colTotals": True}
-    result = client_processed(QueryResult(held=ResultRows(frame), colnames=frame.names), form_data=form)
+    result = client_processed(QueryResult(row_set=ResultRows(frame), colnames=frame.names), form_data=form)
     assert len(result.indexnames) == len(set(result.indexnames)) == len(result.data["n"])
     leaves = {label: value for label, value in result.data["n"].items() if "Subtotal" not in label}
     assert sorted(leaves.values()) == [1, 2, 4, 8, 16, 31]

@@ -26,7 +26,7 @@ from analytics_core._engine.compile.plan import (
     Within,
 )
 from analytics_core._engine.compile.planning_context import PlanLimits
-from analytics_core._engine.compile.values import bytes_shown_as, convert
+from analytics_core._engine.compile.values import bytes_displayed_as, convert
 from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind, bytes_text
 from analytics_core._records.datasource import DatasetColumn
 from analytics_core.errors import (
@@ -399,13 +399,13 @@ def test_a_value_becomes_one_of_the_column_s_kind(kind: ValueKind, given: Any, m
     assert (converted, type(converted)) == (made, type(made))
 
 
-@for_each("held", [b"", b"ab", b"0x", b"0x00ff", b"0x6162", b"\x00\xff", b"a\x00", "é".encode(), b"\xc3"])
-def test_the_text_that_is_shown_of_bytes_finds_them(held: bytes) -> None:
-    found = bytes_shown_as(bytes_text(held), column="c")
-    assert held in found
-    assert {bytes_text(other) for other in found} == {bytes_text(held)}
+@for_each("content", [b"", b"ab", b"0x", b"0x00ff", b"0x6162", b"\x00\xff", b"a\x00", "é".encode(), b"\xc3"])
+def test_the_text_that_is_shown_of_bytes_finds_them(content: bytes) -> None:
+    found = bytes_displayed_as(bytes_text(content), column="c")
+    assert content in found
+    assert {bytes_text(other) for other in found} == {bytes_text(content)}
     assert found == tuple(dict.fromkeys(found))
-    assert convert(held, ValueKind.BYTES, column="c") == held
+    assert convert(content, ValueKind.BYTES, column="c") == content
 
 
 MISFITS = [

@@ -82,8 +82,8 @@ def test_raw_rows_that_are_ordered_or_paged_are_ordered_by_all_that_is_selected(
 def test_ties_of_raw_rows_are_broken_by_the_primary_key_where_it_is_known() -> None:
     key = {"primary_key": ("id", "ordered_at")}
     assert raw_order({"row_offset": 0}, **key) == [("id", False), ("ordered_at", False)]
-    asked = {"orderby": [["id", True], ["city", False]]}
-    assert raw_order(asked, **key) == [("id", False), ("city", True), ("ordered_at", True)]
+    query = {"orderby": [["id", True], ["city", False]]}
+    assert raw_order(query, **key) == [("id", False), ("city", True), ("ordered_at", True)]
 
 
 @pytest.mark.parametrize("key", [("gone",), ("id", "gone"), ("city",), ("revenue",)])
@@ -99,9 +99,9 @@ def test_a_virtual_dataset_has_no_key() -> None:
 def test_an_order_that_cannot_be_total_is_told() -> None:
     columns = (*COLUMNS, DatasetColumn(column_name="doc", type="JSON"))
     query = {"columns": ["city", "doc"], "row_offset": 0}
-    told = plan(query, view=view_of("bigquery", columns=columns))
-    assert "'doc'" in told.notes[0]
-    assert len(told.order) == 1
+    result = plan(query, view=view_of("bigquery", columns=columns))
+    assert "'doc'" in result.notes[0]
+    assert len(result.order) == 1
     for view in (view_of("postgresql", columns=columns), view_of("mssql", columns=columns, primary_key=("id",))):
         assert plan(query, view=view).notes == ()
     assert plan({"columns": ["city", "doc"]}, view=view_of("bigquery", columns=columns)).notes == ()
@@ -158,7 +158,7 @@ LIMITS = PlanLimits(default_row_limit=50, max_row_limit=100, samples_row_limit=1
 
 
 @for_each(
-    ("asked", "rows", "origin"),
+    ("row_limit", "rows", "origin"),
     [
         (None, 50, "setting: default_row_limit"),
         (0, 100, "setting: max_row_limit"),
@@ -168,8 +168,8 @@ LIMITS = PlanLimits(default_row_limit=50, max_row_limit=100, samples_row_limit=1
         (10**30, 100, "setting: max_row_limit"),
     ],
 )
-def test_row_limits(asked: int | None, rows: int, origin: str) -> None:
-    limit = plan({**GROUPED, "row_limit": asked}, limits=LIMITS).limit
+def test_row_limits(row_limit: int | None, rows: int, origin: str) -> None:
+    limit = plan({**GROUPED, "row_limit": row_limit}, limits=LIMITS).limit
     assert (limit.rows, str(limit.origin)) == (rows, origin)
 
 

@@ -466,8 +466,8 @@ def test_a_calculated_time_column_is_bounded() -> None:
 @pytest.mark.parametrize("axis", [None, AdhocColumn(sql_expression="ordered_at", label="t", column_type="BASE_AXIS")])
 def test_a_query_without_any_range_is_bounded_as_one_that_says_so(always: bool, axis: AdhocColumn | None) -> None:
     scope = scope_of(view_of(always_filter_main_dttm=always))
-    without, told = (query_of({"metrics": ["orders"], **extra}) for extra in ({}, {"time_range": "No filter"}))
-    assert plan_time_bounds(scope, without, [], axis=axis) == plan_time_bounds(scope, told, [], axis=axis)
+    without, explicit = (query_of({"metrics": ["orders"], **extra}) for extra in ({}, {"time_range": "No filter"}))
+    assert plan_time_bounds(scope, without, [], axis=axis) == plan_time_bounds(scope, explicit, [], axis=axis)
 
 
 def test_steps_name_the_granularity_in_the_place_of_an_axis_by_its_label_or_its_column() -> None:

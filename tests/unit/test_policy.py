@@ -169,9 +169,9 @@ def test_grants_of_several_roles_add_up() -> None:
 
 
 def test_somebody_without_roles_may_nothing() -> None:
-    nobody = Actor(user=User(id=5, username="u"))
-    assert not POLICY.can_read_dataset(nobody, DATASET)
-    assert not POLICY.can_read_database(nobody, DATABASE)
+    no_roles = Actor(user=User(id=5, username="u"))
+    assert not POLICY.can_read_dataset(no_roles, DATASET)
+    assert not POLICY.can_read_database(no_roles, DATABASE)
 
 
 def test_refusals_are_typed_and_tell_what_would_help() -> None:

@@ -239,9 +239,9 @@ def test_a_rule_that_is_no_condition_is_not_minted_and_shows_no_row(
     with pytest.raises(errors.AnalyticsError) as rejection:
         world.admin.embedded.guest_token(world.request(rule), all_rows=[1])
     assert rejection.value.status < 500
-    shown = world.host.as_guest(forged(world, rls_rules=[rule])).charts.data(1)
-    assert shown.results[0].failure is not None
-    assert shown.results[0].rowcount == 0
+    answer = world.host.as_guest(forged(world, rls_rules=[rule])).charts.data(1)
+    assert answer.results[0].failure is not None
+    assert answer.results[0].rowcount == 0
 
 
 def test_a_rule_that_is_null_shows_no_row(world: GuestWorld) -> None:

@@ -39,7 +39,7 @@ class World(ReadyQueries):
         self.made += 1
         return SimpleNamespace(number=self.made, rules=self.rules, moves=self.moves, tables=self.tables, sources=())
 
-    def asked(self, request: ChartRequest = REQUEST, key: str | None = "anna", **changes: Any) -> int:
+    def queried(self, request: ChartRequest = REQUEST, key: str | None = "anna", **changes: Any) -> int:
         """Return the number of what is given for a request."""
         admission: Any = SimpleNamespace(recall_key=key)
         return int(self.get(request, replace(REQUESTED, **changes), admission).number)  # type: ignore[attr-defined]
@@ -47,40 +47,40 @@ class World(ReadyQueries):
 
 def test_the_same_payload_of_the_same_actor_is_made_ready_once_a_minute() -> None:
     world = World()
-    assert [world.asked(), world.asked(replace(REQUEST, now=NOW + timedelta(seconds=39)))] == [1, 1]
-    assert world.asked(replace(REQUEST, now=NOW + timedelta(seconds=40))) == 2
-    assert world.asked() == 1
+    assert [world.queried(), world.queried(replace(REQUEST, now=NOW + timedelta(seconds=39)))] == [1, 1]
+    assert world.queried(replace(REQUEST, now=NOW + timedelta(seconds=40))) == 2
+    assert world.queried() == 1
 
 
 def test_whatever_else_it_depends_on_makes_it_anew() -> None:
     world = World()
     seconds, digests = replace(REQUEST, chart_cache_timeout=60), replace(REQUEST, digest=b"two")
-    made = [world.asked(), world.asked(seconds), world.asked(digests), world.asked(key="ben")]
-    made += [world.asked(position=1), world.asked(totals=(("count", 1.0),))]
+    made = [world.queried(), world.queried(seconds), world.queried(digests), world.queried(key="ben")]
+    made += [world.queried(position=1), world.queried(totals=(("count", 1.0),))]
     assert made == [1, 2, 3, 4, 5, 6]
-    assert (world.asked(seconds), world.asked(digests), world.asked(key="ben")) == (2, 3, 4)
-    assert (world.asked(position=1), world.asked(totals=(("count", 1.0),))) == (5, 6)
+    assert (world.queried(seconds), world.queried(digests), world.queried(key="ben")) == (2, 3, 4)
+    assert (world.queried(position=1), world.queried(totals=(("count", 1.0),))) == (5, 6)
 
 
 @for_each(("request_", "key"), [(replace(REQUEST, digest=None), "anna"), (REQUEST, None)])
 def test_a_payload_or_admission_without_a_key_is_made_ready_each_time(request_: ChartRequest, key: str | None) -> None:
     world = World()
-    assert [world.asked(request_, key), world.asked(request_, key), world.asked()] == [1, 2, 3]
+    assert [world.queried(request_, key), world.queried(request_, key), world.queried()] == [1, 2, 3]
 
 
 def test_other_rules_on_the_tables_inside_make_it_anew() -> None:
     world = World()
     world.tables = frozenset({"orders"})
-    assert [world.asked(), world.asked()] == [1, 1]
+    assert [world.queried(), world.queried()] == [1, 1]
     world.rules = "one"
-    assert [world.asked(), world.asked()] == [2, 2]
+    assert [world.queried(), world.queried()] == [2, 2]
 
 
 @for_each("changes", [{"moves": True}, {"is_settled": False}])
 def test_what_moves_or_was_made_while_rules_changed_is_not_taken_again(changes: dict[str, bool]) -> None:
     world = World()
     vars(world).update(changes)
-    assert [world.asked(), world.asked()] == [1, 2]
+    assert [world.queried(), world.queried()] == [1, 2]
 
 
 @for_each(
@@ -112,8 +112,8 @@ def test_kinds_are_those_of_the_plan_and_else_of_the_dataset() -> None:
 
 
 @for_each(
-    ("asked", "kept"), [(-5, -1), (0, 0), (10, 10), (2**31 - 1, 2**31 - 1), (2**31, 2**31 - 1), (2**40, 2**31 - 1)]
+    ("custom", "seconds"), [(-5, -1), (0, 0), (10, 10), (2**31 - 1, 2**31 - 1), (2**31, 2**31 - 1), (2**40, 2**31 - 1)]
 )
-def test_no_answer_is_kept_for_longer_than_caches_take(asked: int, kept: int) -> None:
+def test_no_answer_is_kept_for_longer_than_caches_take(custom: int, seconds: int) -> None:
     loaded: Any = SimpleNamespace(dataset=dataset(), database=SimpleNamespace(cache_timeout=None))
-    assert cache_timeout(custom=asked, chart=None, loaded=loaded, default=60).seconds == kept
+    assert cache_timeout(custom=custom, chart=None, loaded=loaded, default=60).seconds == seconds

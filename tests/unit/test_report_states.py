@@ -75,10 +75,10 @@ def test_without_a_success_there_is_no_grace() -> None:
     assert not is_within_grace(grace_s=60, last_success=None, now=NOW)
 
 
-@pytest.mark.parametrize(("told_ago_s", "is_due"), [(None, True), (59, False), (60, True), (100, True)])
-def test_owners_are_told_once_per_grace(told_ago_s: int | None, is_due: bool) -> None:
-    told = None if told_ago_s is None else NOW - timedelta(seconds=told_ago_s)
-    assert is_notice_due(grace_s=60, last_notice=told, now=NOW) is is_due
+@pytest.mark.parametrize(("notice_age_s", "is_due"), [(None, True), (59, False), (60, True), (100, True)])
+def test_owners_are_told_once_per_grace(notice_age_s: int | None, is_due: bool) -> None:
+    last_notice = None if notice_age_s is None else NOW - timedelta(seconds=notice_age_s)
+    assert is_notice_due(grace_s=60, last_notice=last_notice, now=NOW) is is_due
 
 
 def test_a_run_is_late_from_its_timeout_on() -> None:

@@ -53,20 +53,20 @@ def test_a_chart_that_is_taken_away_leaves_the_layout_and_does_not_come_back_wit
     one, two = add_chart(shop.core, "One"), add_chart(shop.core, "Two")
     page = add_dashboard(shop.core, one, two)
     shop.core.charts.update(one, {"dashboards": []})
-    kept = json.loads(shop.core.dashboards.get(page.id).position_json or "")
-    assert [kept["ROOT_ID"]["children"], "CHART-0" in kept, kept["CHART-1"]["meta"]] == [
+    position = json.loads(shop.core.dashboards.get(page.id).position_json or "")
+    assert [position["ROOT_ID"]["children"], "CHART-0" in position, position["CHART-1"]["meta"]] == [
         ["CHART-1"],
         False,
         {"chartId": two},
     ]
-    assert shop.core.dashboards.update(page.id, {"position_json": json.dumps(kept)}).charts == ("Two",)
+    assert shop.core.dashboards.update(page.id, {"position_json": json.dumps(position)}).charts == ("Two",)
 
 
 def test_a_listed_chart_shows_its_dashboards(shop: SmallCore) -> None:
     chart, other = add_chart(shop.core), add_chart(shop.core, "Other")
     pages = [add_dashboard(shop.core, chart), add_dashboard(shop.core, chart, other)]
-    shown = {item.id: [page.id for page in item.dashboards] for item in shop.core.charts.list()}
-    assert shown == {chart: [pages[0].id, pages[1].id], other: [pages[1].id]}
+    dashboards = {item.id: [page.id for page in item.dashboards] for item in shop.core.charts.list()}
+    assert dashboards == {chart: [pages[0].id, pages[1].id], other: [pages[1].id]}
     (item,) = shop.core.charts.list(page_size=1)
     assert item.to_payload()["dashboards"][0] == {"id": pages[0].id, "dashboard_title": "Sales"}
 
@@ -215,8 +215,8 @@ BY_HAND, MADE = '{"queries": []}', '{"queries": [{}]}'
 def test_a_generated_query_context_does_not_replace_a_persons(shop: SmallCore) -> None:
     chart = add_chart(shop.core, query_context=BY_HAND)
     generated = {"query_context": MADE, "query_context_generation": True}
-    kept = shop.core.charts.update(chart, {**generated, "viz_type": "bar"})
-    assert (kept.query_context, kept.viz_type) == (BY_HAND, "bar")
+    stored = shop.core.charts.update(chart, {**generated, "viz_type": "bar"})
+    assert (stored.query_context, stored.viz_type) == (BY_HAND, "bar")
     shop.core.charts.update(chart, {"query_context_generation": True})
     assert shop.core.charts.update(chart, generated).query_context == BY_HAND
 

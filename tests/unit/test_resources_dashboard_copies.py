@@ -268,5 +268,5 @@ def test_places_of_other_charts_leave_the_layout_and_their_parents() -> None:
         "B": {"meta": {"chartId": 2}},
         "TEXT": {"meta": {"text": "x"}},
     }
-    kept = json.loads(without_places_of_others(json.dumps(layout), [2]) or "")
-    assert (sorted(kept), kept["ROW"]["children"]) == (["B", "ROW", "TEXT", "VERSION"], ["B", "TEXT"])
+    rest = json.loads(without_places_of_others(json.dumps(layout), [2]) or "")
+    assert (sorted(rest), rest["ROW"]["children"]) == (["B", "ROW", "TEXT", "VERSION"], ["B", "TEXT"])

@@ -52,8 +52,8 @@ def test_a_dashboard_is_stored_and_owned_by_its_creator(shop: SmallCore) -> None
     )
     payload = shop.core.dashboards.get(made.id).to_payload()
     assert payload == made.to_payload()
-    kept = ("dashboard_title", "slug", "css", "published", "certified_by", "certification_details", "charts")
-    assert [payload[name] for name in kept] == ["Sales", "sales", ".a {}", True, "Ada", "checked", ["Revenue"]]
+    fields = ("dashboard_title", "slug", "css", "published", "certified_by", "certification_details", "charts")
+    assert [payload[name] for name in fields] == ["Sales", "sales", ".a {}", True, "Ada", "checked", ["Revenue"]]
     assert payload["owners"] == [{"id": 1, "first_name": "Ada", "last_name": "Admin", "username": "admin"}]
     assert (payload["changed_by_name"], payload["is_managed_externally"]) == ("Ada Admin", False)
     assert (payload["url"], payload["thumbnail_url"]) == ("/dashboard/1", "/dashboard_thumbnail/1")
@@ -143,8 +143,8 @@ def test_a_chart_that_does_not_exist_is_refused_by_its_id(shop: SmallCore) -> No
 
 
 def test_a_chart_deleted_meanwhile_does_not_keep_a_layout_from_being_saved(shop: SmallCore) -> None:
-    gone, kept = add_chart(shop.core, "Gone"), add_chart(shop.core, "Kept")
-    made = add_dashboard(shop.core, gone, kept)
+    gone, retained = add_chart(shop.core, "Gone"), add_chart(shop.core, "Kept")
+    made = add_dashboard(shop.core, gone, retained)
     shop.core.charts.delete(gone)
     read = shop.core.dashboards.get(made.id)
     assert read.charts == ("Kept",)
@@ -218,9 +218,9 @@ def test_json_that_breaks_its_shape_is_refused_with_its_place(
 def test_a_filter_that_would_reach_nothing_is_refused_with_its_place(
     shop: SmallCore, part: dict[str, Any], path: str
 ) -> None:
-    whole = {"id": "F", "targets": [{"datasetId": 1, "column": {"name": "country"}}, {}], "scope": {"rootPath": ["R"]}}
-    made = add_dashboard(shop.core, json_metadata=json.dumps({"native_filter_configuration": [whole]}))
-    filters = {"native_filter_configuration": [whole, {"id": "G", **part}]}
+    full = {"id": "F", "targets": [{"datasetId": 1, "column": {"name": "country"}}, {}], "scope": {"rootPath": ["R"]}}
+    made = add_dashboard(shop.core, json_metadata=json.dumps({"native_filter_configuration": [full]}))
+    filters = {"native_filter_configuration": [full, {"id": "G", **part}]}
     with pytest.raises(PayloadSchemaError, match=rf"json_metadata\.native_filter_configuration\.1\.{re.escape(path)}"):
         shop.core.dashboards.create({"json_metadata": json.dumps(filters)})
     changes = {"deleted": [], "modified": [{"id": "F", **part}], "reordered": []}
@@ -317,17 +317,17 @@ def test_owners_name_roles_that_they_have_and_learn_of_no_others(shop: SmallCore
     (own,) = (item.value for item in owner.dashboards.related("roles").result)
     made = owner.dashboards.create({"dashboard_title": "Mine", "roles": [own]})
     assert [role.name for role in made.roles] == ["role of owner"]
-    told = set()
+    messages = set()
     for key in (secret.id, 99):
         with pytest.raises(AccessError) as created:
             owner.dashboards.create({"dashboard_title": "Spy", "roles": [key]})
         with pytest.raises(AccessError) as updated:
             owner.dashboards.update(made.id, {"roles": [own, key]})
-        told |= {str(rejection.value).replace(f"role {key}", "role N") for rejection in (created, updated)}
-    assert len(told) == 1
+        messages |= {str(rejection.value).replace(f"role {key}", "role N") for rejection in (created, updated)}
+    assert len(messages) == 1
     shop.core.dashboards.update(made.id, {"roles": [own, secret.id]})
-    kept = owner.dashboards.update(made.id, {"roles": [secret.id, own], "dashboard_title": "Ours"})
-    assert {role.id for role in kept.roles} == {own, secret.id}
+    dashboard = owner.dashboards.update(made.id, {"roles": [secret.id, own], "dashboard_title": "Ours"})
+    assert {role.id for role in dashboard.roles} == {own, secret.id}
     assert owner.dashboards.update(made.id, {"roles": []}).roles == ()
     with pytest.raises(AccessError):
         owner.dashboards.update(made.id, {"roles": [secret.id]})

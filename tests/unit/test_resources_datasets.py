@@ -265,10 +265,10 @@ def test_a_list_shows_only_what_the_actor_may_read(shop: SmallCore) -> None:
     people = shop.core.datasets.create({"database": 1, "table_name": "people"})
     by_dataset = shop.reader(("dataset", people.id), username="a")
     by_database = shop.reader(("database", 1), username="b")
-    nobody = shop.reader(username="c")
+    anonymous = shop.reader(username="c")
     assert [d.id for d in by_dataset.datasets.list()] == [people.id]
     assert [d.id for d in by_database.datasets.list()] == [orders.id, people.id]
-    assert nobody.datasets.list().count == 0
+    assert anonymous.datasets.list().count == 0
     with pytest.raises(DatasetAccessError):
         by_dataset.datasets.get(orders.id)
 

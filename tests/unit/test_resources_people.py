@@ -75,8 +75,8 @@ def test_a_deleted_user_leaves_what_they_made(shop: SmallCore) -> None:
     reader = shop.reader(("database", 1))
     made = reader.datasets.create({"database": 1, "table_name": "orders"})
     shop.core.users.delete(2)
-    left = shop.core.datasets.get(made.id)
-    assert (left.owners, left.created_by) == ((), None)
+    dataset = shop.core.datasets.get(made.id)
+    assert (dataset.owners, dataset.created_by) == ((), None)
 
 
 def test_everybody_reads_their_own_record_and_no_other(shop: SmallCore) -> None:

@@ -232,8 +232,8 @@ def test_base_regular_and_groups_bind_as_the_contract_says(host: AnalyticsCore, 
         (([anna], [bert], [anna]), ([anna, bert], [anna], []), ([], [], [1])),
     ):
         rules = [
-            rule(name=name, clause=CLAUSES[name], filter_type=kind, group_key=key, roles=held)
-            for name, kind, key, held in zip("abc", kinds, keys, roles, strict=True)
+            rule(name=name, clause=CLAUSES[name], filter_type=kind, group_key=key, roles=role_ids)
+            for name, kind, key, role_ids in zip("abc", kinds, keys, roles, strict=True)
         ]
         made = [admin.row_level_security.create(item).id for item in rules]
         for name, core in people.items():
@@ -280,8 +280,8 @@ def test_a_rule_that_no_longer_fits_stops_the_query_and_tells_nothing(
     anna = add_reader(host, "anna")
     admin.row_level_security.create(rule(clause="channel = 'secret-word'"))
     virtual = admin.datasets.create({"database": 1, "table_name": "v", "sql": "SELECT id FROM orders"})
-    kept = [{"column_name": "id", "type": "INTEGER"}, {"column_name": "channel", "expression": "id + 1"}]
-    admin.datasets.update(1, {"columns": kept})
+    columns = [{"column_name": "id", "type": "INTEGER"}, {"column_name": "channel", "expression": "id + 1"}]
+    admin.datasets.update(1, {"columns": columns})
     for dataset in (1, virtual.id):
         result = anna.charts.data(context({"metrics": ["count"]}, dataset=dataset)).results[0]
         assert result.rowcount == 0

@@ -9,7 +9,7 @@ from analytics_core._pictures.pages.safe_css import safe_css
 
 
 @for_each(
-    ("given", "kept"),
+    ("given", "expected"),
     [
         (".a { color: red; margin: 0 4px }", ".a{color:red;margin:0 4px;}"),
         (".a>b:hover,[x='y']{width:calc(1px + 2px)!important}", ".a>b:hover,[x='y']{width:calc(1px + 2px)!important;}"),
@@ -41,8 +41,8 @@ from analytics_core._pictures.pages.safe_css import safe_css
         ("}}}{{{", ""),
     ],
 )
-def test_what_could_load_something_or_end_the_sheet_is_left_out(given: str, kept: str | None) -> None:
-    wanted = "@supports (display:grid){@media print{.a{color:red;}\n}\n}" if kept is None else kept
+def test_what_could_load_something_or_end_the_sheet_is_left_out(given: str, expected: str | None) -> None:
+    wanted = "@supports (display:grid){@media print{.a{color:red;}\n}\n}" if expected is None else expected
     assert safe_css(given).strip() == wanted
 
 
@@ -79,9 +79,9 @@ SIZE = 200_000
 )
 def test_no_pattern_makes_a_long_sheet_take_longer_than_its_length(given: str) -> None:
     """Each took minutes, some of them hours, when names and values were found by patterns that try again."""
-    kept = safe_css(given)
-    assert len(kept) <= SIZE
-    assert "\\" not in kept
+    css = safe_css(given)
+    assert len(css) <= SIZE
+    assert "\\" not in css
 
 
 def test_a_declaration_or_a_selector_beyond_reason_is_left_out() -> None:

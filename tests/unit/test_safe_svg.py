@@ -17,7 +17,7 @@ def copied(inner: str, **options: str) -> str:
 
 
 @for_each(
-    ("given", "left"),
+    ("given", "expected"),
     [
         ("<script>alert(1)</script>", ""),
         ("<style>@import url(http://x)</style>", ""),
@@ -50,8 +50,8 @@ def copied(inner: str, **options: str) -> str:
         ('<g transform="rotate(9) translate(1,2)"/>', '<g transform="rotate(9) translate(1,2)"/>'),
     ],
 )
-def test_what_could_act_or_load_is_left_out(given: str, left: str | None) -> None:
-    wanted = '<text aria-label="a url(b) &lt;c&gt;">&lt;script&gt;</text>' if left is None else left
+def test_what_could_act_or_load_is_left_out(given: str, expected: str | None) -> None:
+    wanted = '<text aria-label="a url(b) &lt;c&gt;">&lt;script&gt;</text>' if expected is None else expected
     assert copied(given).removesuffix("</svg>").removesuffix("/>" if not wanted else "\0") == wanted
 
 

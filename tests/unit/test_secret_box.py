@@ -42,8 +42,8 @@ def test_a_text_that_no_store_can_hold_is_refused_with_a_typed_error():
 
 
 def test_neither_key_nor_text_shows_in_the_boxs_own_texts():
-    shown = repr(BOX) + str(vars(BOX))
-    assert NEW.reveal() not in shown
+    text = repr(BOX) + str(vars(BOX))
+    assert NEW.reveal() not in text
 
 
 @given(

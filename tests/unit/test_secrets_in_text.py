@@ -41,7 +41,7 @@ URI = f"postgresql+psycopg://ann:{quote(WORD, safe='')}@127.0.0.1:1/shop?applica
 KEY = "k3y-of-the-secretive-core-0123456789"
 
 
-def told(text: str) -> list[str]:
+def reported(text: str) -> list[str]:
     """Return the forms of secrets that a text tells."""
     return [form for form in (*FORMS, KEY) if form in text]
 
@@ -56,13 +56,13 @@ def chain_of(error: BaseException) -> Iterator[BaseException]:
 
 def texts_of(error: BaseException) -> str:
     """Return what loggers and crash reporters show of an error and its chain."""
-    shown = [f"{link!r} {link} {link.args!r} {vars(link)!r}" for link in chain_of(error)]
-    return "".join((*shown, *traceback.format_exception(error)))
+    texts = [f"{link!r} {link} {link.args!r} {vars(link)!r}" for link in chain_of(error)]
+    return "".join((*texts, *traceback.format_exception(error)))
 
 
 # ------------------------------------------------------------------------------------------------- the wrapper's forms
 @for_each(
-    "shown",
+    "formatter",
     [
         repr,
         str,
@@ -80,9 +80,9 @@ def texts_of(error: BaseException) -> str:
     ],
 )
 @for_each("kind", [Secret, HiddenText])
-def test_every_printed_form_of_a_secret_is_a_mask(kind: Any, shown: Callable[[Any], str]) -> None:
-    text = shown(kind(WORD))
-    assert not told(text)
+def test_every_printed_form_of_a_secret_is_a_mask(kind: Any, formatter: Callable[[Any], str]) -> None:
+    text = formatter(kind(WORD))
+    assert not reported(text)
     assert MASK in text
 
 
@@ -139,14 +139,14 @@ def parts_of(item: Any) -> list[Any]:
 def test_no_object_of_a_core_prints_or_pickles_a_secret(world: GuestWorld) -> None:
     with world.host._runtime.content.store.unit_of_work() as unit:
         record = unit.databases.get(2)
-    assert told(record.uri.reveal())
+    assert reported(record.uri.reveal())
     found = [*reached(world.host), *reached(world.guest()), record]
     kinds = {type(item) for item in found}
     assert {AnalyticsCore, Settings, GuestTokens, EntrySeal, AesGcmSecretBox, Secret} <= kinds
     for item in found:
-        assert not told(f"{item!r} {item}"), type(item)
+        assert not reported(f"{item!r} {item}"), type(item)
         with suppress(Exception):  # most of them cannot be pickled at all
-            assert not told(str(pickle.dumps(item))), type(item)
+            assert not reported(str(pickle.dumps(item))), type(item)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_copies_of_a_record_tell_no_secret(world: GuestWorld) -> None:
     with world.host._runtime.content.store.unit_of_work() as unit:
         record = unit.databases.get(2)
     for made in (copy.copy(record), dataclasses.replace(record, id=7)):
-        assert not told(f"{made!r} {made}")
+        assert not reported(f"{made!r} {made}")
         assert made.uri.reveal() == record.uri.reveal()
     for spelled_out in (copy.deepcopy, dataclasses.asdict):
         with pytest.raises(TypeError, match="never pickled"):
@@ -173,7 +173,7 @@ def test_answers_of_every_read_tell_no_secret(world: GuestWorld) -> None:
     answers: list[Any] = [databases.get(2), databases.connection(2), *databases.list(), databases.related_objects(2)]
     answers += [world.admin.datasets.get(1), *world.admin.logs.list(page_size=100)]
     for answer in answers:
-        assert not told(f"{answer!r} {answer} {json.dumps(answer.to_payload(), default=str)}")
+        assert not reported(f"{answer!r} {answer} {json.dumps(answer.to_payload(), default=str)}")
     assert f"ann:{MASK}@127.0.0.1" in str(databases.connection(2).orm_uri)
 
 
@@ -197,7 +197,7 @@ def test_the_fields_of_secrets_are_hidden_ones() -> None:
 def test_a_payload_with_a_secret_prints_copies_and_writes_a_mask(shape: str) -> None:
     payload = SHAPES[shape].model_validate({"database_name": "far", "sqlalchemy_uri": URI})
     for made in (payload, payload.model_copy(), payload.model_copy(deep=True), copy.deepcopy(payload)):
-        assert not told(f"{made!r} {made} {made.model_dump()} {made.model_dump_json()}")
+        assert not reported(f"{made!r} {made} {made.model_dump()} {made.model_dump_json()}")
         assert made == payload
     with pytest.raises(TypeError, match="never pickled"):
         pickle.dumps(payload)
@@ -218,10 +218,10 @@ def test_a_payload_that_is_refused_does_not_repeat_what_was_in_it(changes: dict[
     payload = {"database_name": "far 2", "orm_uri": URI, **changes}
     with pytest.raises(errors.PayloadSchemaError) as rejection:
         world.admin.databases.create(payload)
-    assert not told(texts_of(rejection.value) + json.dumps(rejection.value.to_payload()))
+    assert not reported(texts_of(rejection.value) + json.dumps(rejection.value.to_payload()))
     with pytest.raises(pydantic.ValidationError) as raw:
         SHAPES["DatabaseRestApi.post"].model_validate(payload)
-    assert not told(f"{raw.value} {raw.value!r}")
+    assert not reported(f"{raw.value} {raw.value!r}")
 
 
 # ------------------------------------------------------------------------------------------------------ URIs in text
@@ -241,9 +241,9 @@ def test_a_payload_that_is_refused_does_not_repeat_what_was_in_it(changes: dict[
     ],
 )
 def test_percent_encoded_and_query_parts_are_masked(uri: str) -> None:
-    shown = masked(uri)
-    assert MASK in shown
-    assert not [form for form in ("s3cr3t", "s3cr%33t", "%73%33%63") if form in shown.casefold()]
+    text = masked(uri)
+    assert MASK in text
+    assert not [form for form in ("s3cr3t", "s3cr%33t", "%73%33%63") if form in text.casefold()]
 
 
 @pytest.mark.parametrize("uri", ["trino://ann@h/c?source=bi", "postgresql://h:5432/password", "sqlite:////s/token.db"])
@@ -282,7 +282,7 @@ def test_a_store_that_cannot_be_reached_tells_no_password() -> None:
     for url in (URI, f"mysql+pymysql://ann:{quote(WORD, safe='')}@127.0.0.1:1/shop"):
         with pytest.raises(errors.StoreUnavailableError) as rejection:
             AnalyticsCore(Settings(secret_key=KEY), metadata_url=url)
-        assert not told(texts_of(rejection.value))
+        assert not reported(texts_of(rejection.value))
         assert driver_texts(rejection.value) == []
 
 
@@ -294,14 +294,14 @@ def test_a_store_that_cannot_be_reached_tells_no_password() -> None:
 def test_a_malformed_url_is_not_repeated_behind_the_error_either(read: Callable[[str], Any], url: str) -> None:
     with pytest.raises(errors.AnalyticsError) as rejection:
         read(url)
-    assert not told(texts_of(rejection.value))
+    assert not reported(texts_of(rejection.value))
     assert driver_texts(rejection.value) == []
 
 
 def test_text_that_cannot_be_sealed_is_not_behind_the_error() -> None:
     with pytest.raises(errors.PayloadFormatError) as rejection:
         AesGcmSecretBox(Secret(KEY)).seal(WORD + "\ud800", context="c")
-    assert not told(texts_of(rejection.value))
+    assert not reported(texts_of(rejection.value))
 
 
 WELL_KNOWN = (
@@ -329,7 +329,7 @@ def test_a_weak_key_is_refused_as_a_present_and_as_a_previous_one_and_not_repeat
     for options in ({"secret_key": key}, {"secret_key": KEY, "previous_secret_keys": (key,)}):
         with pytest.raises(errors.SettingsError, match="secret_key") as rejection:
             Settings(**options)  # type: ignore[arg-type]
-        assert not told(texts_of(rejection.value))
+        assert not reported(texts_of(rejection.value))
         assert not key or key not in texts_of(rejection.value)
     assert Settings(secret_key=KEY, previous_secret_keys=(KEY + "-older",)).older_keys == (Secret(KEY + "-older"),)
 
@@ -345,16 +345,16 @@ def test_a_stack_trace_with_local_variables_tells_no_key(world: GuestWorld) -> N
     try:
         world.host.as_guest("a.b.c")
     except errors.GuestTokenError:
-        shown = "".join(traceback.TracebackException(*sys.exc_info(), capture_locals=True).format())  # type: ignore[arg-type]
-    assert "_verified" in shown
-    assert KEY not in shown
+        trace = "".join(traceback.TracebackException(*sys.exc_info(), capture_locals=True).format())  # type: ignore[arg-type]
+    assert "_verified" in trace
+    assert KEY not in trace
 
 
 def test_a_log_entry_keeps_no_secret_of_its_json() -> None:
     text = '{"password": "s3cret", "a": [{"api_token": "t0k"}], "url": "postgresql://me:p4ss@h/x", "n": 1}'
-    shown = without_secrets(text) or ""
-    assert not [secret for secret in ("s3cret", "t0k", "p4ss") if secret in shown]
-    assert '"n": 1' in shown
+    result = without_secrets(text) or ""
+    assert not [secret for secret in ("s3cret", "t0k", "p4ss") if secret in result]
+    assert '"n": 1' in result
     assert without_secrets('{"n": 1}') == '{"n": 1}'
     assert without_secrets(None) is None
 

@@ -23,7 +23,7 @@ REGISTRY = installed_engines()
 POSTGRESQL = REGISTRY.get("postgresql")
 WITHOUT = ("sqlite", "duckdb", "snowflake", "bigquery", "spark", "oracle", "mssql")
 VERIFIES = ("ssl_verify_cert", "ssl_verify_identity")
-TOLD: dict[str, dict[str, Any]] = {
+REPORTED: dict[str, dict[str, Any]] = {
     "postgresql": {"sslrootcert": "/f", "sslmode": "verify-full", "gssencmode": "disable"},
     "redshift": {"sslrootcert": "/f", "sslmode": "verify-full", "gssencmode": "disable"},
     "mysql": {"ssl_ca": "/f", "ssl": None, "ssl_disabled": False, **dict.fromkeys(VERIFIES, True)},
@@ -53,22 +53,22 @@ def shop(tmp_path: Path) -> Iterator[SmallCore]:
         yield made
 
 
-def checked(bundle: Any, *, engine: str = "postgresql", **asked: Any) -> str | None:
-    return check_authorities(json.dumps({"server_cert": bundle}), REGISTRY.get(engine), asked=asked)
+def checked(bundle: Any, *, engine: str = "postgresql", **queried: Any) -> str | None:
+    return check_authorities(json.dumps({"server_cert": bundle}), REGISTRY.get(engine), requested=queried)
 
 
 def test_every_engine_says_whether_it_takes_certificates() -> None:
-    assert {*WITHOUT, *TOLD} == set(REGISTRY.names())
+    assert {*WITHOUT, *REPORTED} == set(REGISTRY.names())
     assert {name for name in REGISTRY.names() if REGISTRY.get(name).authorities is None} == set(WITHOUT)
 
 
-@for_each("engine", TOLD)
+@for_each("engine", REPORTED)
 def test_each_driver_is_told_to_verify(engine: str, bundle: str) -> None:
     spec = REGISTRY.get(engine)
     assert checked(bundle, engine=engine, **spec.parameters.encryption) == bundle
     assert spec.authorities is not None
-    assert arguments(spec, spec.authorities, "/f", asked={}) == TOLD[engine]
-    assert arguments(spec, spec.authorities, "/f", asked=spec.parameters.encryption) == TOLD[engine]
+    assert arguments(spec, spec.authorities, "/f", requested={}) == REPORTED[engine]
+    assert arguments(spec, spec.authorities, "/f", requested=spec.parameters.encryption) == REPORTED[engine]
 
 
 @for_each("engine", WITHOUT)
@@ -79,7 +79,7 @@ def test_an_engine_that_takes_none_says_so(engine: str, bundle: str) -> None:
 
 @for_each("extra", [None, "", "{}", '{"server_cert": null}', "[]", '{"engine_params": {}}'])
 def test_none_are_none(extra: str | None) -> None:
-    assert check_authorities(extra, REGISTRY.get("sqlite"), asked={}) is None
+    assert check_authorities(extra, REGISTRY.get("sqlite"), requested={}) is None
 
 
 @for_each(
@@ -120,7 +120,7 @@ def test_a_bundle_has_an_end(bundle: str) -> None:
 
 
 @for_each(
-    ("engine", "asked"),
+    ("engine", "options"),
     [
         ("postgresql", {"sslmode": "disable"}),
         ("postgresql", {"sslmode": "allow"}),
@@ -134,9 +134,9 @@ def test_a_bundle_has_an_end(bundle: str) -> None:
         ("druid", {"scheme": "http"}),
     ],
 )
-def test_a_connection_that_asks_for_less_is_refused(engine: str, asked: dict[str, Any], bundle: str) -> None:
+def test_a_connection_that_asks_for_less_is_refused(engine: str, options: dict[str, Any], bundle: str) -> None:
     with pytest.raises(ConnectionUriError, match=r"must be .*or be left out"):
-        checked(bundle, engine=engine, **asked)
+        checked(bundle, engine=engine, **options)
 
 
 @pytest.mark.parametrize(("engine", "option"), [("postgresql", "sslrootcert"), ("mysql", "ssl_ca")])
@@ -184,10 +184,10 @@ def test_a_form_is_told_what_is_wrong_with_its_certificates(shop: SmallCore, bun
 def test_libpq_is_kept_from_sending_a_password_of_the_process() -> None:
     """It would take one of PGPASSWORD or of `~/.pgpass`; one in the URI, or another driver, needs no such care."""
 
-    def told(uri: str) -> dict[str, Any]:
+    def options_of(uri: str) -> dict[str, Any]:
         return _without_passwords_of_process(check_uri(uri, settings=Settings(secret_key=KEY), specs=REGISTRY.get))
 
     for uri in ("postgresql://ada@db.example/shop", "redshift://ada@db.example/shop"):
-        assert told(uri) == {"password": "", "passfile": "/dev/null/none"}, uri
+        assert options_of(uri) == {"password": "", "passfile": "/dev/null/none"}, uri
     for uri in ("postgresql://ada:pw@db.example/shop", "mysql://ada@db.example/shop", "duckdb://"):
-        assert told(uri) == {}, uri
+        assert options_of(uri) == {}, uri

@@ -42,7 +42,7 @@ def test_every_kind_of_field_is_read() -> None:
     assert given.stream_row_limit is None
 
 
-def told(variable: str) -> str:
+def reported(variable: str) -> str:
     """Return what is said of a text that is hardly a value, or the variable where it is one."""
     try:
         Settings.from_env({**KEY, variable: "x y"})
@@ -54,7 +54,7 @@ def told(variable: str) -> str:
 @for_each("name", sorted(field.name for field in fields(Settings) if field.name not in FUNCTIONS))
 def test_a_field_is_read_or_refused_by_the_name_of_its_variable(name: str) -> None:
     variable = f"ANALYTICS_CORE_{name.upper()}"
-    assert variable in told(variable) or f"Settings.{name}" in told(variable)
+    assert variable in reported(variable) or f"Settings.{name}" in reported(variable)
 
 
 @for_each(

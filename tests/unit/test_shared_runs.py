@@ -22,7 +22,7 @@ class World:
 
     def __init__(self) -> None:
         self.shared: SharedRuns[str] = SharedRuns()
-        self.kept: dict[str, str] = {}
+        self.retained: dict[str, str] = {}
         self.runs = 0
         self.begun = threading.Semaphore(0)
         self.looked = threading.Semaphore(0)
@@ -35,7 +35,7 @@ class World:
         assert self.go.wait(20)
         if self.failures:
             raise self.failures.pop(0)
-        self.kept["key"] = "answer"
+        self.retained["key"] = "answer"
         return "answer"
 
     def ask(self, cancel: CancelToken | None = None, find: Callable[[], str | None] | None = None) -> str:
@@ -43,7 +43,7 @@ class World:
 
     def find(self) -> str | None:
         self.looked.release()
-        return self.kept.get("key")
+        return self.retained.get("key")
 
     def many(self, pool: ThreadPoolExecutor) -> list[Future[str]]:
         first = pool.submit(self.ask)
@@ -67,7 +67,7 @@ def test_many_callers_have_one_run(world: World) -> None:
 
 
 def test_an_answer_that_is_not_kept_is_shared_all_the_same(world: World) -> None:
-    world.kept = type("Forgetful", (dict,), {"get": lambda *_: None})()
+    world.retained = type("Forgetful", (dict,), {"get": lambda *_: None})()
     with ThreadPoolExecutor(CALLERS) as pool:
         assert [requested.result(10) for requested in world.many(pool)] == ["answer"] * CALLERS
     assert world.runs == 1
@@ -132,7 +132,7 @@ def test_who_looked_before_the_end_and_comes_after_it_does_not_run_again(world: 
     looked, ended = threading.Event(), threading.Event()
 
     def find_late() -> str | None:
-        found = world.kept.get("key")
+        found = world.retained.get("key")
         looked.set()
         assert ended.wait(10)
         return found

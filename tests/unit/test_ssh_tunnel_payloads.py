@@ -56,14 +56,14 @@ def add(core: AnalyticsCore, tunnel: Any, uri: str = URI) -> int:
     return int(made.id)
 
 
-def kept(core: AnalyticsCore, number: int) -> StoredTunnel:
+def retained(core: AnalyticsCore, number: int) -> StoredTunnel:
     with core._runtime.content.store.unit_of_work() as unit:
-        held = unit.databases.get(number).ssh_tunnel
-    assert held is not None
-    return StoredTunnel.from_secret(held)
+        tunnel = unit.databases.get(number).ssh_tunnel
+    assert tunnel is not None
+    return StoredTunnel.from_secret(tunnel)
 
 
-def shown(core: AnalyticsCore, number: int) -> dict[str, Any]:
+def displayed(core: AnalyticsCore, number: int) -> dict[str, Any]:
     tunnel = core.databases.connection(number).ssh_tunnel
     assert tunnel is not None
     return {name: value for name, value in tunnel.model_dump().items() if value is not None}
@@ -79,7 +79,7 @@ def fields_of(core: AnalyticsCore, tunnel: Any) -> list[str]:
 
 def test_a_tunnel_is_stored_whole_and_shown_without_its_secrets(core: AnalyticsCore) -> None:
     number = add(core, TUNNEL)
-    tunnel = kept(core, number)
+    tunnel = retained(core, number)
     assert (tunnel.server_port, tunnel.password and tunnel.password.reveal()) == (22, "s3same-gate")
     answer = core.databases.connection(number)
     assert "s3same" not in f"{answer!r} {answer.model_dump_json()}"
@@ -92,7 +92,7 @@ def test_a_tunnel_is_stored_whole_and_shown_without_its_secrets(core: AnalyticsC
 def test_null_removes_a_tunnel_and_silence_keeps_it(core: AnalyticsCore) -> None:
     number = add(core, TUNNEL)
     core.databases.update(number, {"cache_timeout": 5})
-    assert kept(core, number).username == "maria"
+    assert retained(core, number).username == "maria"
     core.databases.update(number, {"ssh_tunnel": None, "orm_uri": URI})
     assert core.databases.connection(number).ssh_tunnel is None
 
@@ -101,7 +101,7 @@ def test_a_mask_keeps_the_stored_secret(core: AnalyticsCore) -> None:
     number = add(core, TUNNEL)
     core.databases.update(number, {"ssh_tunnel": {**TUNNEL, "password": MASK}, "orm_uri": MASKED_URI})
     core.databases.update(number, {"ssh_tunnel": {"username": "maria"}})
-    password = kept(core, number).password
+    password = retained(core, number).password
     assert password is not None
     assert password.reveal() == "s3same-gate"
 
@@ -112,7 +112,7 @@ def test_a_key_given_in_place_of_a_password_replaces_it(core: AnalyticsCore) -> 
         number, {"ssh_tunnel": {**BY_KEY, "private_key": private_key("pass"), "private_key_password": "pass"}}
     )
     core.databases.update(number, {"ssh_tunnel": {**BY_KEY, "private_key": MASK}})
-    tunnel = kept(core, number)
+    tunnel = retained(core, number)
     assert (tunnel.password, tunnel.private_key_password and tunnel.private_key_password.reveal()) == (None, "pass")
 
 
@@ -135,9 +135,9 @@ def test_a_tunnel_written_back_keeps_its_secrets(
     core: AnalyticsCore, tunnel: dict[str, Any], form: Callable[[Any], Any]
 ) -> None:
     number = add(core, tunnel)
-    before = kept(core, number)
+    before = retained(core, number)
     core.databases.update(number, {"ssh_tunnel": form(core.databases.connection(number))})
-    assert kept(core, number) == before
+    assert retained(core, number) == before
     core.databases.delete(number)
 
 
@@ -156,13 +156,13 @@ def test_stored_secrets_are_sent_nowhere_else(core: AnalyticsCore, elsewhere: di
     for password in ({"password": MASK}, {}):
         with pytest.raises(PayloadSchemaError, match=r"ssh_tunnel\.password"):
             core.databases.update(number, {"ssh_tunnel": {**BY_KEY, **password, **elsewhere}, "orm_uri": URI})
-    told = {**TUNNEL, **elsewhere}
+    tunnel = {**TUNNEL, **elsewhere}
     for uri in ({}, {"orm_uri": MASK}, {"orm_uri": MASKED_URI}, {"orm_uri": MASKED_URI.replace("X", "%58", 1)}):
         with pytest.raises(ConnectionUriError, match="give the password"):
-            core.databases.update(number, {"ssh_tunnel": told, **uri})
+            core.databases.update(number, {"ssh_tunnel": tunnel, **uri})
         with pytest.raises(ConnectionUriError, match="give the password"):
-            core.databases.test_connection({"database_name": "sales", "orm_uri": MASKED_URI, "ssh_tunnel": told})
-    core.databases.update(number, {"ssh_tunnel": told, "orm_uri": URI})
+            core.databases.test_connection({"database_name": "sales", "orm_uri": MASKED_URI, "ssh_tunnel": tunnel})
+    core.databases.update(number, {"ssh_tunnel": tunnel, "orm_uri": URI})
 
 
 def test_a_stored_password_of_the_uri_does_not_leave_its_tunnel(core: AnalyticsCore) -> None:
@@ -217,10 +217,10 @@ def test_a_key_that_would_take_hours_to_open_is_refused() -> None:
     import base64
 
     text = private_key("a")
-    held = bytearray(base64.b64decode("".join(text.splitlines()[1:-1])))
-    place = held.index(b"bcrypt") + 6 + 4 + 4 + 16
-    held[place : place + 4] = (2**31).to_bytes(4, "big")
-    lines = [text.splitlines()[0], base64.b64encode(bytes(held)).decode(), text.splitlines()[-1]]
+    key_bytes = bytearray(base64.b64decode("".join(text.splitlines()[1:-1])))
+    place = key_bytes.index(b"bcrypt") + 6 + 4 + 4 + 16
+    key_bytes[place : place + 4] = (2**31).to_bytes(4, "big")
+    lines = [text.splitlines()[0], base64.b64encode(bytes(key_bytes)).decode(), text.splitlines()[-1]]
     with pytest.raises(ValueError, match="rounds"):
         read_private_key("\n".join(lines), "a")
 
@@ -239,5 +239,5 @@ def test_files_take_no_tunnels(core: AnalyticsCore, uri: str) -> None:
 
 def test_engines_tell_whether_they_take_tunnels(core: AnalyticsCore) -> None:
     number = add(core, TUNNEL)
-    told = {database: core.databases.get(database).engine_information for database in (1, number)}
-    assert [told[place] and told[place]["disable_ssh_tunneling"] for place in (1, number)] == [True, False]
+    details = {database: core.databases.get(database).engine_information for database in (1, number)}
+    assert [details[place] and details[place]["disable_ssh_tunneling"] for place in (1, number)] == [True, False]

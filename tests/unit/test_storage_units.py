@@ -83,9 +83,9 @@ def test_a_moment_before_the_first_year_of_utc_is_refused_by_name(store):
 
 def test_a_written_job_is_what_is_read_of_it(store):
     moment = datetime(2026, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
-    asked = JobRecord(job_id="j", kind="k", payload="{}", user_id=1, moment=moment, claims=Secret("s"))
+    queried = JobRecord(job_id="j", kind="k", payload="{}", user_id=1, moment=moment, claims=Secret("s"))
     with store.unit_of_work() as unit:
-        added = unit.jobs.add(asked, actor_id=1)
+        added = unit.jobs.add(queried, actor_id=1)
         assert added == unit.jobs.get(added.id)
         assert added.moment.tzinfo is UTC
         changed = unit.jobs.update(replace(added, state=JobState.RUNNING, lease_until=moment), actor_id=2)
@@ -181,11 +181,11 @@ def test_a_page_of_datasets_takes_four_statements_however_long_it_is(store):
 
 
 def test_lists_that_differ_in_values_alone_share_a_statement():
-    kept = StatementCache()
+    cache = StatementCache()
 
     def of_tables(*names, page=0):
         among = (ListFilter(col="table_name", op="in", val=names), ListFilter(col="database_id", op="eq", val=7))
-        return page_statement(DATASET_KIND, ListQuery(filters=among, page=page), kept)
+        return page_statement(DATASET_KIND, ListQuery(filters=among, page=page), cache)
 
     first, values = of_tables("a", "b")
     second, others = of_tables("c", page=3)
@@ -193,8 +193,8 @@ def test_lists_that_differ_in_values_alone_share_a_statement():
     assert values["value_0"] == ["a", "b"]
     assert others["value_0"] == ["c"]
     assert of_tables("c", None)[0] is not first
-    held = first.compile().params
-    assert (held["value_0"], held["value_1"]) == (None, None), "what one list looked for is kept for others"
+    params = first.compile().params
+    assert (params["value_0"], params["value_1"]) == (None, None), "what one list looked for is kept for others"
 
 
 @pytest.mark.parametrize("value", [True, 1.0, "1"])

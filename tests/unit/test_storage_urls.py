@@ -96,7 +96,7 @@ class DriverError(Exception):
 
 
 @for_each(
-    ("origin", "told", "passes"),
+    ("origin", "message", "passes"),
     [
         (DriverError(1205, "secret"), "locked", True),
         (DriverError(1045, "secret"), "does not accept the user and password", False),
@@ -111,10 +111,10 @@ class DriverError(Exception):
         (None, "does not answer or refused a statement", True),
     ],
 )
-def test_a_failure_of_the_store_says_by_the_drivers_code_what_it_is_and_whether_it_passes(origin, told, passes):
+def test_a_failure_of_the_store_says_by_the_drivers_code_what_it_is_and_whether_it_passes(origin, message, passes):
     with pytest.raises(StoreUnavailableError) as rejection, store_border():
         raise sa.exc.OperationalError("SELECT secret", None, origin)
-    assert told in str(rejection.value)
+    assert message in str(rejection.value)
     assert "secret" not in str(rejection.value)
     assert rejection.value.retryable is passes
 

@@ -19,7 +19,9 @@ HIGHEST = {"expressionType": "SIMPLE", "aggregate": "MAX", "column": {"column_na
 ADDED = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "price"}, "label": "added"}
 
 
-def told(form: Any = None, *, metrics: Any = ("orders", "mean", SHARE, HIGHEST, ADDED), steps: Any = ()) -> list[str]:
+def reported(
+    form: Any = None, *, metrics: Any = ("orders", "mean", SHARE, HIGHEST, ADDED), steps: Any = ()
+) -> list[str]:
     query = query_of({"columns": ["city"], "metrics": list(metrics) or None, "post_processing": list(steps)})
     notes = notes_of_sums(query, read_steps(query.post_processing, Operations()), ORDERS, form)
     return [note.partition(" are sums, which do not say what it is of all rows together")[0] for note in notes]
@@ -29,9 +31,9 @@ def told(form: Any = None, *, metrics: Any = ("orders", "mean", SHARE, HIGHEST, 
     "form", [PIVOT, {**PIVOT, "aggregateFunction": "Sum as Fraction of Total"}, {**PIVOT, "viz_type": "pivot_table"}]
 )
 def test_totals_of_a_pivot_table_are_told_of_what_does_not_add_up(form: dict[str, Any]) -> None:
-    assert told(form) == [f"the totals of {name!r} in the pivot table" for name in ("mean", "share", "highest")]
-    assert told(form, metrics=["orders"]) == []
-    assert told(form, metrics=[]) == []
+    assert reported(form) == [f"the totals of {name!r} in the pivot table" for name in ("mean", "share", "highest")]
+    assert reported(form, metrics=["orders"]) == []
+    assert reported(form, metrics=[]) == []
 
 
 @for_each(
@@ -45,14 +47,14 @@ def test_totals_of_a_pivot_table_are_told_of_what_does_not_add_up(form: dict[str
     ],
 )
 def test_a_form_without_totals_that_are_sums_tells_nothing(form: Any) -> None:
-    assert told(form) == []
+    assert reported(form) == []
 
 
 def test_running_sums_and_totals_of_steps_are_told_with_their_step() -> None:
     running = {"operation": "cum", "options": {"operator": "sum", "columns": {"mean": "mean", "orders": "orders"}}}
-    assert told(steps=[running]) == ["the running results of 'mean' in post_processing[0] (cum)"]
-    assert told(steps=[{**running, "options": {**running["options"], "operator": "max"}}]) == []
+    assert reported(steps=[running]) == ["the running results of 'mean' in post_processing[0] (cum)"]
+    assert reported(steps=[{**running, "options": {**running["options"], "operator": "max"}}]) == []
     pivot = {"index": ["city"], "columns": ["city"], "marginal_distributions": True}
     summed = {"operation": "pivot", "options": {**pivot, "aggregates": {"mean": {"operator": "sum"}}}}
-    assert told(steps=[summed]) == ["the totals of 'mean' in post_processing[0] (pivot)"]
-    assert told(steps=[{**summed, "options": {**summed["options"], "marginal_distributions": False}}]) == []
+    assert reported(steps=[summed]) == ["the totals of 'mean' in post_processing[0] (pivot)"]
+    assert reported(steps=[{**summed, "options": {**summed["options"], "marginal_distributions": False}}]) == []

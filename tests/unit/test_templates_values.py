@@ -163,7 +163,7 @@ def test_a_template_renders(template: str, text: str) -> None:
 
 
 @for_each(
-    ("template", "told"),
+    ("template", "message"),
     [
         ("{{ from_dttm - 1 }}", "'-' between a moment and that"),
         ("{{ from_dttm - 'x' }}", "'-' between a moment and that"),
@@ -178,8 +178,8 @@ def test_a_template_renders(template: str, text: str) -> None:
         ),
     ],
 )
-def test_moments_take_spans_of_time_alone(template: str, told: str) -> None:
-    with pytest.raises(TemplateError, match=told):
+def test_moments_take_spans_of_time_alone(template: str, message: str) -> None:
+    with pytest.raises(TemplateError, match=message):
         render(template)
 
 

@@ -46,7 +46,7 @@ def reject(value: Any) -> Any:
 def typed(value: Any) -> Any:
     """Return a value with the types in it, which equality does not see."""
     if isinstance(value, dict):
-        return dict, [(typed(key), typed(held)) for key, held in value.items()]
+        return dict, [(typed(key), typed(member)) for key, member in value.items()]
     if isinstance(value, list | tuple):
         return type(value), [typed(item) for item in value]
     if isinstance(value, set | frozenset):

@@ -77,13 +77,13 @@ def test_as_many_rows_columns_and_letters_as_may_be_are_taken_and_no_more(
     exact: dict[str, Any] = {"max_rows": 3, "max_columns": 2, "max_cell_length": 3, "max_bytes": len(file)}
     assert rows_of(file, None, **exact) == [("a", "b"), ("xy", "é"), ("z", "uvw"), ("q", "r")]
     assert len(rows_of(io.BytesIO(file), None, **exact)) == 4
-    told = {
+    messages = {
         "max_rows": "it has more than 2 rows",
         "max_columns": "it has more than 1 columns",
         "max_cell_length": r"column 'b': the text has more than 2 characters",
         "max_bytes": f"it has more than {len(file) - 1} bytes",
     }
-    for name, message in told.items():
+    for name, message in messages.items():
         for handed in (file, io.BytesIO(file)):
             with pytest.raises(FileUploadError, match=message):
                 rows_of(handed, None, **{name: exact[name] - 1})
@@ -124,16 +124,16 @@ def test_whether_the_time_is_over_is_asked_before_a_file_is_read_and_at_each_bat
     write: Callable[[Sequence[Sequence[str]]], bytes],
 ) -> None:
     file = write([["a"], ["1"]])
-    asked: list[bool] = []
+    checks: list[bool] = []
 
     def over() -> None:
-        asked.append(True)
-        if len(asked) == after:
+        checks.append(True)
+        if len(checks) == after:
             raise TimeIsOverError
 
     limits = FileLimits(**LIMITS, check=over)
     for after in (1, 3):  # while it is copied, and while it is looked through
-        asked.clear()
+        checks.clear()
         handed = io.BytesIO(file)
         with pytest.raises(TimeIsOverError), opened_table(handed, FileUploadOptions(), limits) as table:
             list(table.batches(table.columns))
@@ -144,12 +144,12 @@ def test_whether_the_time_is_over_is_asked_before_a_file_is_read_and_at_each_bat
     "rows", [b"a\n1\n" + b"\n" * 30_000 + b"2\n", workbook([["a"], [1], *[[None]] * 30_000, [2]])], ids=["csv", "sheet"]
 )
 def test_whether_the_time_is_over_is_asked_among_empty_rows(rows: bytes) -> None:
-    asked: list[bool] = []
-    limits = FileLimits(**LIMITS, check=lambda: asked.append(True))
+    checks: list[bool] = []
+    limits = FileLimits(**LIMITS, check=lambda: checks.append(True))
     with opened_table(io.BytesIO(rows), FileUploadOptions(), limits) as table:
-        before = len(asked)
+        before = len(checks)
         assert sum(len(batch) for batch in table.batches(table.columns)) == 2
-    assert len(asked) - before == 3 + 1
+    assert len(checks) - before == 3 + 1
 
 
 # ---------------------------------------------------------------------------------------------------- damaged workbooks
@@ -178,7 +178,7 @@ DAMAGED = "it is no .xlsx workbook, or its container is damaged"
 
 
 @for_each(
-    ("content", "told"),
+    ("content", "message"),
     [
         (repacked(lambda parts: None), None),
         (repacked(lambda parts: None, compression=zipfile.ZIP_DEFLATED), None),
@@ -215,11 +215,11 @@ DAMAGED = "it is no .xlsx workbook, or its container is damaged"
         (b"PK\x03\x04" + bytes(20), DAMAGED),
     ],
 )
-def test_of_a_damaged_workbook_is_told_what_is_wrong(content: bytes, told: str | None) -> None:
-    if told is None:
+def test_of_a_damaged_workbook_is_told_what_is_wrong(content: bytes, message: str | None) -> None:
+    if message is None:
         assert rows_of(content)[0] == ("id",)
     else:
-        with pytest.raises(FileUploadError, match=re.escape(told)):
+        with pytest.raises(FileUploadError, match=re.escape(message)):
             rows_of(content, {"type": "excel"})
 
 
@@ -350,7 +350,7 @@ def test_numbers_of_a_sheet_that_are_asked_as_text_are_written_as_they_are_shown
 
 
 @for_each(
-    ("values", "told"),
+    ("values", "expected"),
     [
         (pa.array([2**64 - 1, None], pa.uint64()), Decimal(2**64 - 1)),
         (pa.array([Decimal("-12.345"), None], pa.decimal128(38, 3)), Decimal("-12.345")),
@@ -364,8 +364,8 @@ def test_numbers_of_a_sheet_that_are_asked_as_text_are_written_as_they_are_shown
         (pa.array([datetime.max, None], pa.timestamp("us")), datetime.max),
     ],
 )
-def test_values_of_parquet_types_are_the_same_in_a_table(values: pa.Array, told: Any) -> None:
-    assert rows_of(parquet({"a": values})) == [("a",), (told,), (None,)]
+def test_values_of_parquet_types_are_the_same_in_a_table(values: pa.Array, expected: Any) -> None:
+    assert rows_of(parquet({"a": values})) == [("a",), (expected,), (None,)]
 
 
 @for_each(

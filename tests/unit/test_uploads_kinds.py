@@ -117,8 +117,8 @@ def moment_of(text: str) -> datetime | None:
 
 def is_rounded(text: str) -> bool:
     """Tell whether a number without exponent loses digits before the point as a double."""
-    whole = re.fullmatch(r" *(-?[0-9]*)([.][0-9]*)? *", text)
-    return whole is not None and whole[1] not in ("", "-") and (len(whole[1]) > 38 or float(whole[1]) != int(whole[1]))
+    parts = re.fullmatch(r" *(-?[0-9]*)([.][0-9]*)? *", text)
+    return parts is not None and parts[1] not in ("", "-") and (len(parts[1]) > 38 or float(parts[1]) != int(parts[1]))
 
 
 @for_each("kind", [ValueKind.BOOLEAN, ValueKind.INTEGER, ValueKind.FLOAT, ValueKind.DATE, ValueKind.TIMESTAMP])
@@ -149,7 +149,7 @@ def test_the_type_of_a_column_is_the_narrowest_that_holds_all_its_values(values:
     fitting = [kind for kind in kinds if all(value_of(value, kind) is not None for value in there)]
     if ValueKind.DECIMAL in fitting and there:
         parts = [value.lstrip("-").partition(".") for value in there]
-        if max(len(whole) for whole, _, _ in parts) + max(len(rest) for _, _, rest in parts) > 38:
+        if max(len(integer) for integer, _, _ in parts) + max(len(rest) for _, _, rest in parts) > 38:
             fitting.remove(ValueKind.DECIMAL)
     if ValueKind.FLOAT in fitting and any(map(is_rounded, there)):
         fitting.remove(ValueKind.FLOAT)
@@ -222,7 +222,7 @@ def test_texts_that_are_alike_change_neither_the_type_of_a_column_nor_its_notes(
     assert after.notes("'c'", reader) == known.notes("'c'", reader)
     if found.kind is ValueKind.DECIMAL and found.precision <= 18:
         assert after.type().precision <= 18
-        found = replace(found, whole_digits=after.whole_digits)
+        found = replace(found, integer_digits=after.integer_digits)
     assert after.type() == found
 
 

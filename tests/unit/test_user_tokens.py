@@ -14,9 +14,9 @@ from tests.support.planning import ENGINES
 from tests.support.small_core import KEY
 
 from analytics_core import AnalyticsCore
-from analytics_core._content.databases.secret_options import kept_options, shown_options, split_options
+from analytics_core._content.databases.secret_options import masked_options, split_options, stored_options
 from analytics_core._engine.execution.connection_uri import check_uri
-from analytics_core._engine.execution.user_tokens import giving_token, secret_arguments
+from analytics_core._engine.execution.token_arguments import giving_token, secret_arguments
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import Secret, UnopenedSecret
 from analytics_core._records.settings import Settings
@@ -81,9 +81,9 @@ def checked(uri: str) -> Any:
 def stored(uri: str, extra: Any, **changes: Any) -> Database:
     """Return a database as it is stored with this `extra`."""
     engine = checked(uri).spec.name
-    left, secret = split_options(json.dumps(extra), checked(uri))
+    public, secret = split_options(json.dumps(extra), checked(uri))
     return Database(
-        uuid="u", database_name="d", uri=Secret(uri), engine=engine, extra=left, secret_extra=secret, **changes
+        uuid="u", database_name="d", uri=Secret(uri), engine=engine, extra=public, secret_extra=secret, **changes
     )
 
 
@@ -96,14 +96,14 @@ def test_secrets_are_split_off_and_masked() -> None:
     assert database.extra == '{"version": "15"}'
     assert database.secret_extra is not None
     assert json.loads(database.secret_extra.reveal()) == {"oauth2_client_info": CLIENT}
-    shown = json.loads(shown_options(database) or "")
-    assert shown == {"version": "15", "oauth2_client_info": {**CLIENT, "secret": MASK}}
+    options = json.loads(masked_options(database) or "")
+    assert options == {"version": "15", "oauth2_client_info": {**CLIENT, "secret": MASK}}
 
 
 def test_the_mask_keeps_what_is_stored() -> None:
     before = stored(PG, {"oauth2_client_info": CLIENT})
-    assert shown_options(before, of_clients=False) == json.dumps({"oauth2_client_info": MASK})
-    for given in (shown_options(before), shown_options(before, of_clients=False)):
+    assert masked_options(before, of_clients=False) == json.dumps({"oauth2_client_info": MASK})
+    for given in (masked_options(before), masked_options(before, of_clients=False)):
         assert split_options(given, checked(PG), stored=before) == (None, before.secret_extra)
     _, changed = split_options(
         json.dumps({"oauth2_client_info": {**CLIENT, "secret": MASK, "scope": "write"}}), checked(PG), stored=before
@@ -126,9 +126,9 @@ def test_a_masked_secret_goes_to_no_other_client_and_no_other_provider(change: d
 def test_secrets_that_do_not_open_stay_where_what_is_shown_is_written_back() -> None:
     sealed = UnopenedSecret("sealed", context="databases.secret_extra:1", problem="no key opens it")
     before = replace(stored(PG, {"oauth2_client_info": CLIENT, "version": "15"}), secret_extra=sealed)
-    assert split_options(shown_options(before), checked(PG), stored=before) == (before.extra, sealed)
+    assert split_options(masked_options(before), checked(PG), stored=before) == (before.extra, sealed)
     with pytest.raises(StoredDataError, match="no key opens it"):
-        split_options(shown_options(before), checked(PG.replace("db.example", "evil.example")), stored=before)
+        split_options(masked_options(before), checked(PG.replace("db.example", "evil.example")), stored=before)
     client = json.dumps({"oauth2_client_info": CLIENT})
     assert split_options(client, checked(PG), stored=before)[1] == Secret(client)
 
@@ -148,13 +148,13 @@ def test_a_mask_of_no_secret_option_is_refused(options: dict[str, Any]) -> None:
 def test_credentials_reach_the_dialect_and_no_other_project() -> None:
     before = stored(BQ, {"credentials_info": {"type": "service_account", "private_key": "k3y"}})
     assert secret_arguments(before, ENGINES.get("bigquery"))["credentials_info"]["private_key"] == "k3y"
-    assert json.loads(shown_options(before) or "") == {"credentials_info": MASK}
-    assert split_options(shown_options(before), checked(BQ), stored=before)[1] == before.secret_extra
+    assert json.loads(masked_options(before) or "") == {"credentials_info": MASK}
+    assert split_options(masked_options(before), checked(BQ), stored=before)[1] == before.secret_extra
     with pytest.raises(PayloadSchemaError, match="give it again"):
-        split_options(shown_options(before), checked("bigquery://another/dataset"), stored=before)
+        split_options(masked_options(before), checked("bigquery://another/dataset"), stored=before)
     with pytest.raises(PayloadSchemaError, match="give it again"):
-        kept_options(checked("bigquery://another/dataset"), before)
-    assert kept_options(checked(BQ), before) == before.secret_extra
+        stored_options(checked("bigquery://another/dataset"), before)
+    assert stored_options(checked(BQ), before) == before.secret_extra
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,9 @@ def test_a_client_that_breaks_its_shape_is_refused(client: Any) -> None:
     ],
 )
 def test_a_client_that_nobody_could_use_is_refused_when_it_is_stored(change: dict[str, str]) -> None:
-    with pytest.raises(PayloadSchemaError) as told:
+    with pytest.raises(PayloadSchemaError) as rejection:
         split_options(json.dumps({"oauth2_client_info": {**CLIENT, **change}}), checked(PG))
-    assert [problem.path for problem in told.value.problems] == [f"oauth2_client_info.{name}" for name in change]
+    assert [problem.path for problem in rejection.value.problems] == [f"oauth2_client_info.{name}" for name in change]
     with pytest.raises(SettingsError, match=next(iter(change))):
         AnalyticsCore(Settings(secret_key=KEY, oauth2_clients={"postgresql": {**CLIENT, **change}}))
 
@@ -207,4 +207,4 @@ def test_secret_options_that_nobody_can_read_are_told() -> None:
     database = Database(uuid="u", database_name="d", uri=Secret(BQ), engine="bigquery", secret_extra=Secret("no json"))
     with pytest.raises(StoredDataError, match="cannot be read"):
         secret_arguments(database, ENGINES.get("bigquery"))
-    assert shown_options(database) is None
+    assert masked_options(database) is None

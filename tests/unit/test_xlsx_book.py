@@ -46,8 +46,8 @@ def test_text_that_begins_like_a_formula_is_neutralised_in_cells_headers_and_ver
 def test_hostile_text_is_neutralised_wherever_it_stands(text: str) -> None:
     frame = frame_of({text: [text, None], "b": [text, -1], "c": ["a=1", "-1"]})
     readable = "'" + "".join("\ufffd" if c in "\x00\x1f" else c for c in text)
-    kept = [[unicode_lines(cell) for cell in row] for row in cells(frame, headers={"b": text})]
-    assert kept == [[unicode_lines(readable)] * 2 + ["c"], [unicode_lines(readable)] * 2 + ["a=1"], ["", -1, "-1"]]
+    texts = [[unicode_lines(cell) for cell in row] for row in cells(frame, headers={"b": text})]
+    assert texts == [[unicode_lines(readable)] * 2 + ["c"], [unicode_lines(readable)] * 2 + ["a=1"], ["", -1, "-1"]]
 
 
 def unicode_lines(cell: Any) -> Any:
@@ -101,7 +101,7 @@ def test_days_and_moments_are_date_cells_where_a_spreadsheet_can_hold_them() -> 
 
 def test_moments_with_a_zone_are_date_cells_in_utc_which_say_so() -> None:
     west, east = timezone(timedelta(hours=-5)), ZoneInfo("Asia/Kolkata")
-    held = [
+    moments = [
         datetime(2024, 1, 1, 1, tzinfo=UTC),
         datetime(2024, 1, 31, 23, 30, 15, tzinfo=west),
         datetime(2024, 3, 1, 2, tzinfo=east),
@@ -109,7 +109,7 @@ def test_moments_with_a_zone_are_date_cells_in_utc_which_say_so() -> None:
         datetime(1900, 3, 1, 2, tzinfo=timezone(timedelta(hours=5))),
         datetime(9999, 12, 31, 23, tzinfo=west),
     ]
-    frame = frame_of({"a": held, "naive": [datetime(2024, 1, 1)] * len(held)})
+    frame = frame_of({"a": moments, "naive": [datetime(2024, 1, 1)] * len(moments)})
     assert [row[0] for row in cells(frame)[1:]] == [
         datetime(2024, 1, 1, 1),
         datetime(2024, 2, 1, 4, 30, 15),
@@ -118,10 +118,10 @@ def test_moments_with_a_zone_are_date_cells_in_utc_which_say_so() -> None:
         "1900-03-01 02:00:00+05:00",
         "9999-12-31 23:00:00-05:00",
     ]
-    assert shown_formats(frame, "A2", "B2") == ['yyyy-mm-dd hh:mm:ss "UTC"', "yyyy-mm-dd hh:mm:ss"]
+    assert displayed_formats(frame, "A2", "B2") == ['yyyy-mm-dd hh:mm:ss "UTC"', "yyyy-mm-dd hh:mm:ss"]
 
 
-def shown_formats(frame: Any, *names: str) -> list[str]:
+def displayed_formats(frame: Any, *names: str) -> list[str]:
     """Return the number formats of cells, which a spreadsheet shows them by."""
     with zipfile.ZipFile(io.BytesIO(xlsx_bytes([Sheet(name="Sheet1", frame=frame)]))) as book:
         styles, page = (book.read(f"xl/{part}.xml").decode() for part in ("styles", "worksheets/sheet1"))
@@ -132,8 +132,8 @@ def shown_formats(frame: Any, *names: str) -> list[str]:
 
 
 def test_a_cut_text_says_that_it_is_cut() -> None:
-    whole, cut = (row[0] for row in cells(frame_of({"a": ["x" * MOST_CHARACTERS, "x" * (MOST_CHARACTERS + 1)]}))[1:])
-    assert whole == "x" * MOST_CHARACTERS
+    full, cut = (row[0] for row in cells(frame_of({"a": ["x" * MOST_CHARACTERS, "x" * (MOST_CHARACTERS + 1)]}))[1:])
+    assert full == "x" * MOST_CHARACTERS
     assert len(cut) == MOST_CHARACTERS
     assert cut.endswith("[cut: a cell holds 32,767 characters]")
 

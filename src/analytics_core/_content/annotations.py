@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from analytics_core._content.changes import reject_later_change, repeated
-from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.field_formatter import answer_as
 from analytics_core._content.lists import Columns, Filters, Listing, Lists, Order, Page, ResourceLists, all_of_it
 from analytics_core._content.lookups.loading import remember_deleted_layer
 from analytics_core._content.namespace import Namespace, NamespaceWithDistinct
@@ -36,7 +36,7 @@ from analytics_core.models.parsing import Payload, parse, payload_error
 LAYER_LISTS = ResourceLists(
     listing=Listing(shape="annotation layer", item=AnnotationLayerListItem, texts=("name", "descr")),
     repository=lambda unit: unit.annotation_layers,
-    item=lambda layer, facts: facts.shown(AnnotationLayerListItem, layer, UserIndex.names),
+    item=lambda layer, facts: facts.answer(AnnotationLayerListItem, layer, UserIndex.names),
     permission=lambda policy, actor: policy.require(Permission.READ_ANNOTATIONS, actor),
     visibility=all_of_it,
     distinct=("name",),
@@ -67,7 +67,7 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
         with self._acting("annotation_layer.create") as (act, unit):
             record = AnnotationLayer(name=post.name, descr=post.descr)
             stored = act.add(unit, unit.annotation_layers, record, "layer")
-        return shown_as(AnnotationLayerGet, stored)
+        return answer_as(AnnotationLayerGet, stored)
 
     def get(self, layer_id: int) -> AnnotationLayerGet:
         """Return a layer; NotFoundError when there is none.
@@ -78,7 +78,7 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
         """
         self._runtime.policy.require(Permission.READ_ANNOTATIONS, self._actor)
         with self._runtime.store.unit_of_work() as unit:
-            return shown_as(AnnotationLayerGet, unit.annotation_layers.get(layer_id))
+            return answer_as(AnnotationLayerGet, unit.annotation_layers.get(layer_id))
 
     @repeated
     def update(
@@ -110,7 +110,7 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
             reject_later_change(before, unchanged_since)
             after = replace(before, **put.given())
             stored = act.update(unit, unit.annotation_layers, before, after, details={"layer": layer_id})
-        return shown_as(AnnotationLayerGet, stored)
+        return answer_as(AnnotationLayerGet, stored)
 
     @repeated
     def delete(self, layer_id: int) -> None:
@@ -139,7 +139,7 @@ LISTS = ResourceLists(
         moments=("start_dttm", "end_dttm"),
     ),
     repository=lambda unit: unit.annotations,
-    item=lambda annotation, facts: facts.shown(AnnotationListItem, annotation, UserIndex.first_name),
+    item=lambda annotation, facts: facts.answer(AnnotationListItem, annotation, UserIndex.first_name),
     permission=lambda policy, actor: policy.require(Permission.READ_ANNOTATIONS, actor),
     visibility=all_of_it,
     distinct=("short_descr",),
@@ -314,7 +314,7 @@ def _found(unit: UnitOfWork, layer_id: int, annotation_id: int) -> tuple[Annotat
 
 
 def _answer(annotation: Annotation, layer: AnnotationLayer) -> AnnotationGet:
-    return shown_as(AnnotationGet, annotation, layer=shown_as(LayerOfAnnotation, layer))
+    return answer_as(AnnotationGet, annotation, layer=answer_as(LayerOfAnnotation, layer))
 
 
 _MOMENTS = ("start_dttm", "end_dttm")

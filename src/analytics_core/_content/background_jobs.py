@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
 
-from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.field_formatter import answer_as
 from analytics_core._content.jobs.handlers import JobKind
 from analytics_core._content.jobs.job import Job
 from analytics_core._content.lists import check_page
@@ -74,7 +74,7 @@ class Jobs(Namespace):
             filters=() if self._actor.is_admin else own, order_by=(("id", True),), page=page, page_size=page_size
         )
         count, jobs = self._runtime.job_registry.list(query)
-        items = (shown_as(JobItem, job, state=job.state.value, user_id=job.owner_text) for job in jobs)
+        items = (answer_as(JobItem, job, state=job.state.value, user_id=job.owner_text) for job in jobs)
         return JobPage(count=count, result=tuple(items))
 
     def cancel(self, job_id: str) -> None:

@@ -20,9 +20,9 @@ from analytics_core._content.jobs.handlers import JobKind, JobOutcome
 from analytics_core._content.jobs.job import Job
 from analytics_core._content.lookups.loading import next_generation
 from analytics_core._content.namespace import Namespace, live
+from analytics_core._content.questions.chart_contexts import ActorChartContexts
 from analytics_core._content.questions.extra_filters import GivenFilters, given_filters, plain_filters
 from analytics_core._content.questions.queries import ChartQueries
-from analytics_core._content.questions.shown_charts import ShownCharts
 from analytics_core._content.related_names import charts_drawn_from
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.execution.cancel import CancelToken
@@ -241,8 +241,8 @@ class CacheControl(Namespace):
 
     def _warmed(self, chart_id: int, dashboard_id: int | None, extra_filters: GivenFilters) -> CacheWarmUpResult:
         try:
-            shown = ShownCharts(self._runtime, self._actor)
-            chart, around = shown.around(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
+            charts = ActorChartContexts(self._runtime, self._actor)
+            chart, around = charts.around(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
             return _outcome(chart_id, ChartQueries(self._runtime, self._actor).fill(chart, around, self._cancel))
         except AnalyticsError as failure:
             return _failed(chart_id, failure.message)

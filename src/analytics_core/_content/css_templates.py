@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from analytics_core._content.changes import reject_later_change, repeated
-from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.field_formatter import answer_as
 from analytics_core._content.lists import Listing, ResourceLists, all_of_it
 from analytics_core._content.namespace import NamespaceWithDistinct
 from analytics_core._content.user_directory import read_users
@@ -19,7 +19,7 @@ from analytics_core.models.parsing import Payload, parse, payload_error
 LISTS = ResourceLists(
     listing=Listing(shape="CSS template", item=CssTemplateListItem, texts=("template_name", "css")),
     repository=lambda unit: unit.css_templates,
-    item=lambda template, facts: facts.shown(CssTemplateListItem, template),
+    item=lambda template, facts: facts.answer(CssTemplateListItem, template),
     permission=lambda policy, actor: policy.require(Permission.READ_CSS_TEMPLATES, actor),
     visibility=all_of_it,
     distinct=("template_name",),
@@ -111,7 +111,7 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
 
     def _answer(self, template: CssTemplate) -> CssTemplateGet:
         people = read_users(self._runtime.people, (template.audit.created_by,))
-        return shown_as(CssTemplateGet, template, created_by=people.reference(template.audit.created_by))
+        return answer_as(CssTemplateGet, template, created_by=people.reference(template.audit.created_by))
 
 
 def check_css(css: str | None, *, shape: str) -> None:

@@ -250,8 +250,8 @@ class Explore(Namespace):
         start = self._from_permalink(permalink_key) if permalink_key is not None else None
         with self._runtime.store.unit_of_work() as unit:
             start = start or self._from_form_data(unit, form_data_key)
-            shown = start.chart_id if chart_id is None else chart_id
-            chart = None if shown is None else self._reader(unit).chart(shown)
+            target_id = start.chart_id if chart_id is None else chart_id
+            chart = None if target_id is None else self._reader(unit).chart(target_id)
             source = named or _source_of(chart) or start.source
             if source is None:
                 raise payload_error(_SHAPE, "", "name a chart_id, a datasource, a form_data_key or a permalink_key")

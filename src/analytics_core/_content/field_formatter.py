@@ -111,11 +111,11 @@ class FieldFormatter:
         """Return the address of a page of the host; None when the host has none."""
         return None if self.settings.url_for is None else self.settings.url_for(kind, values)
 
-    def thumbnail_url(self, kind: str, values: Mapping[str, Any], *, shown: tuple[object, ...]) -> str | None:
-        """Return the address of a small picture, with a `digest` that is another one where what is `shown` changed."""
+    def thumbnail_url(self, kind: str, values: Mapping[str, Any], *, content: tuple[object, ...]) -> str | None:
+        """Return the address of a small picture, with a `digest` that is another one where `content` changed."""
         if self.settings.url_for is None:
             return None
-        digest = hashlib.sha256(repr(shown).encode(errors="surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
+        digest = hashlib.sha256(repr(content).encode(errors="surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
         return self.settings.url_for(kind, {**values, "digest": digest})
 
 
@@ -125,16 +125,16 @@ def readable_now(runtime: ContentRuntime) -> FieldFormatter:
 
 
 _MOMENTS: Final = ("created_on", "changed_on")
-Shown = TypeVar("Shown", bound=Answer)
+AnswerShape = TypeVar("AnswerShape", bound=Answer)
 
 
 def stored_fields(record: DataclassInstance, shape: type[BaseModel]) -> dict[str, Any]:
     """Return what an answer shows as the record has it: the fields of one name in both."""
-    shown = shape.model_fields
-    return {name: getattr(record, name) for name in record.__dataclass_fields__ if name in shown}
+    names = shape.model_fields
+    return {name: getattr(record, name) for name in record.__dataclass_fields__ if name in names}
 
 
-def shown_as(shape: type[Shown], record: StoredRecord, **computed: Any) -> Shown:
+def answer_as(shape: type[AnswerShape], record: StoredRecord, **computed: Any) -> AnswerShape:
     """Return a record as an answer: its fields, the moments of its audit trail, and what is computed beside them."""
     trail = {name: getattr(record.audit, name) for name in _MOMENTS if name in shape.model_fields}
     answer = shape(**trail | stored_fields(record, shape) | computed)

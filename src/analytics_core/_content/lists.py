@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any, Generic, SupportsIndex, TypeVar, cast, overload
 
 from analytics_core._content.batches import every_value, is_list
-from analytics_core._content.field_formatter import FieldFormatter, Shown, readable_now, shown_as
+from analytics_core._content.field_formatter import AnswerShape, FieldFormatter, answer_as, readable_now
 from analytics_core._content.reader import DASHBOARD_PARTS, Kind, Reader
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.user_directory import ChoiceQuery, UserIndex, all_users, people_unstored, read_users
@@ -288,21 +288,21 @@ class PageFacts:
     readable: FieldFormatter
     registry: EngineRegistry
 
-    def shown(
+    def answer(
         self,
-        shape: type[Shown],
+        shape: type[AnswerShape],
         record: StoredRecord,
         person: Callable[[UserIndex, int | None], Answer | None] = UserIndex.reference,
         **computed: Any,
-    ) -> Shown:
+    ) -> AnswerShape:
         """Return a record as an item of a list, with who made and changed it when, as far as the shape shows it."""
         audit = record.audit
-        told = {
+        fields = {
             "created_by": person(self.people, audit.created_by),
             "changed_by": person(self.people, audit.changed_by),
             "changed_on_delta_humanized": self.readable.delta(audit.changed_on),
         }
-        return shown_as(shape, record, **{n: told[n] for n in told if n in shape.model_fields}, **computed)
+        return answer_as(shape, record, **{n: fields[n] for n in fields if n in shape.model_fields}, **computed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -443,9 +443,9 @@ class Lists(Generic[Item]):
     def _people(self, column: str, wanted: ChoiceQuery) -> RelatedResponse:
         with self.runtime.store.unit_of_work() as unit:
             named = self._named(self._reader(unit), column)
-            is_whole = self.runtime.policy.sees_all(Permission.MANAGE_PEOPLE, self.actor)
-            ids = people_unstored(unit, self.runtime, self.actor, named) if is_whole else set(named)
-        if is_whole:
+            sees_all = self.runtime.policy.sees_all(Permission.MANAGE_PEOPLE, self.actor)
+            ids = people_unstored(unit, self.runtime, self.actor, named) if sees_all else set(named)
+        if sees_all:
             return all_users(self.runtime, self.actor, ids, wanted)
         seen = {**read_users(self.runtime.people, ids - {self.actor.id}).users, self.actor.id: self.actor.user}
         return wanted.cut(seen.values())

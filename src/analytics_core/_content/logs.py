@@ -34,7 +34,7 @@ from analytics_core.errors.base import short_repr
 from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivity, RecentActivityList, UserOfLog
 from analytics_core.models.parsing import Payload, parse, payload_error
 
-Shown = TypeVar("Shown", bound=LogGet)
+LogShape = TypeVar("LogShape", bound=LogGet)
 
 _FARTHEST_BACK = 100_000
 _RECENT = "RecentActivityResponseSchema"
@@ -66,7 +66,7 @@ LISTS = ResourceLists(
         stored_as={"user": "user_id"},
     ),
     repository=lambda unit: unit.logs,
-    item=lambda entry, facts: _shown(LogListItem, entry, facts.people),
+    item=lambda entry, facts: _log_answer(LogListItem, entry, facts.people),
     permission=anybody,
     people_of=lambda entry: (entry.user_id,),
     visibility=_readable_entries,
@@ -216,7 +216,7 @@ class Logs(NamespaceWithDistinct[LogListItem]):
             raise DashboardAccessError(f"you have no access to dashboard {entry.dashboard_id}; ask one of its owners")
 
     def _answer(self, entry: LogEntry) -> LogGet:
-        return _shown(LogGet, entry, read_users(self._runtime.people, [entry.user_id]))
+        return _log_answer(LogGet, entry, read_users(self._runtime.people, [entry.user_id]))
 
 
 def _check_depth(page: int, page_size: int) -> None:
@@ -245,10 +245,10 @@ def _reject_own_acts(action: str) -> None:
         raise payload_error("LogRestApi.post", "action", message)
 
 
-def _shown(shape: type[Shown], entry: LogEntry, people: UserIndex) -> Shown:
+def _log_answer(shape: type[LogShape], entry: LogEntry, people: UserIndex) -> LogShape:
     user = people.users.get(entry.user_id or 0)
-    shown_user = UserOfLog(username=user.username) if user else None
-    return shape(**stored_fields(entry, shape), json=entry.json, user=shown_user)
+    log_user = UserOfLog(username=user.username) if user else None
+    return shape(**stored_fields(entry, shape), json=entry.json, user=log_user)
 
 
 LATELY = timedelta(days=365)

@@ -119,9 +119,9 @@ class ListedNamespace(Namespace, Generic[Item]):
 
     def _answers(self, shape: type[Answer], get: Callable[[int], Answer], record_id: int) -> Answers:
         """Return what shows a record now: as `get` shows it, and as lists do."""
-        shown: Answers = {shape: partial(get, record_id)}
+        answers: Answers = {shape: partial(get, record_id)}
         item = self._resource.listing.item
-        return shown if item is shape else {**shown, item: partial(self._lists(self._resource).one, record_id)}
+        return answers if item is shape else {**answers, item: partial(self._lists(self._resource).one, record_id)}
 
     def list(
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None

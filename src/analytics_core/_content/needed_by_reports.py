@@ -37,6 +37,6 @@ def require_runs_nothing(reader: Reader, user_id: int) -> None:
 def _needed(reader: Reader, what: str, schedules: Sequence[ReportSchedule], remedy: str) -> InUseError:
     seen = [one for one in schedules if reader.policy.can_manage_report(reader.actor, one)]
     named = [f"{one.type} {one.id} {one.name!r}" for one in seen[:_NAMED]]
-    left = len(schedules) - len(named)
-    others = [f"{left} more" if named else f"{left} of somebody else's alerts and reports"] if left else []
+    rest = len(schedules) - len(named)
+    others = [f"{rest} more" if named else f"{rest} of somebody else's alerts and reports"] if rest else []
     return InUseError(f"{what} is needed by {', '.join([*named, *others])}; {remedy}")

@@ -115,10 +115,10 @@ class OAuth(Namespace):
         act = begin_act(self._runtime, self._actor, "oauth.callback")
         signed = self._runtime.engine.oauth.flow.read(state, self._actor.id)
         database = self._database(signed.claims.database_id)
-        told = {"database_id": database.id, **({} if error is None else {"error": known_refusal(error) or "other"})}
+        details = {"database_id": database.id, **({} if error is None else {"error": known_refusal(error) or "other"})}
         with self._runtime.store.unit_of_work() as unit:
             self._runtime.engine.oauth.flow.use(unit, signed)
-            act.log(unit, details=told)
+            act.log(unit, details=details)
         if error is not None:
             reason = known_refusal(error)
             raise OAuth2Error(f"the provider refused the authorization{f': {reason}' if reason else ''}")

@@ -176,7 +176,7 @@ class Permalinks(Namespace):
         return Permalink(key=key, url=readable.url(kind, {"key": key}))
 
 
-def kept_state(reader: Reader, settings: Settings, key: str, dashboard_id: int) -> dict[str, Any]:
+def stored_state(reader: Reader, settings: Settings, key: str, dashboard_id: int) -> dict[str, Any]:
     """Return the state of a dashboard that a permalink keeps; NotFoundError where it keeps none of this dashboard."""
     record, content = _content(reader.unit, settings, _DASHBOARD, key)
     if content["dashboard_id"] != dashboard_id:

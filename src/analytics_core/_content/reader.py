@@ -258,8 +258,8 @@ class Reader:
         return scope is not None and scope.everything
 
     def _sources(self, charts: Iterable[Chart]) -> Mapping[int, Dataset]:
-        whole = self._table("datasets") is None or self._table("charts") is None
-        return _datasets_of(self.unit, charts, without=frozenset() if whole else NOT_LOOKED_AT)
+        reads_all = self._table("datasets") is None or self._table("charts") is None
+        return _datasets_of(self.unit, charts, without=frozenset() if reads_all else NOT_LOOKED_AT)
 
     def _allowed(self, kind: Kind, records: Sequence[Any]) -> list[Any]:
         """Return those of the records that the policy allows to read, each by itself."""

@@ -9,12 +9,12 @@ from typing import Any
 
 from analytics_core._content.batches import by_ids, is_id
 from analytics_core._content.changes import reject_later_change, repeated
-from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.field_formatter import answer_as
 from analytics_core._content.lists import DATASETS, ROLES, Listing, ResourceLists, all_of_it
 from analytics_core._content.namespace import NamespaceWithDistinct
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._content.written_back import read_changes
-from analytics_core._engine.querying.simulation import RowSecurityReport
+from analytics_core._engine.querying.row_security_report import RowSecurityReport
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import RowRule, RowRuleType, User
@@ -37,7 +37,7 @@ LISTS = ResourceLists(
         stored_as={"roles": "role_ids", "tables": "dataset_ids"},
     ),
     repository=lambda unit: unit.row_rules,
-    item=lambda rule, facts: facts.shown(RowRuleListItem, rule, **facts.linked[rule.id]),
+    item=lambda rule, facts: facts.answer(RowRuleListItem, rule, **facts.linked[rule.id]),
     permission=lambda policy, actor: policy.require_manage_row_rules(actor),
     visibility=all_of_it,
     linked=lambda reader, found: _references(reader.unit, found),
@@ -213,4 +213,4 @@ def _table(dataset: Dataset) -> TableReference:
 
 
 def _answer(unit: UnitOfWork, rule: RowRule) -> RowRuleGet:
-    return shown_as(RowRuleGet, rule, **_references(unit, [rule])[rule.id])
+    return answer_as(RowRuleGet, rule, **_references(unit, [rule])[rule.id])

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from analytics_core._content.batches import read_once
 from analytics_core._content.changes import LoggedAction, begin_act, reject_later_change, repeated, until_accepted
-from analytics_core._content.field_formatter import FieldFormatter, readable_now, shown_as
+from analytics_core._content.field_formatter import FieldFormatter, answer_as, readable_now
 from analytics_core._content.lists import MOST_VALUES, Listing, Page, ResourceLists, all_of_it, anybody, makers
 from analytics_core._content.namespace import NamespaceWithDistinct
 from analytics_core._content.reader import Reader
@@ -33,7 +33,7 @@ TAGGED = Listing(shape="tagged record", item=TaggedRecord, is_audited=False)
 LISTS = ResourceLists(
     listing=Listing(shape="tag", item=TagGet, integers=("type",), texts=("name", "description")),
     repository=lambda unit: unit.tags,
-    item=lambda tag, facts: _shown(tag, facts.people, facts.readable),
+    item=lambda tag, facts: _tag_answer(tag, facts.people, facts.readable),
     permission=anybody,
     visibility=all_of_it,
     distinct=("name",),
@@ -227,11 +227,11 @@ class Tags(NamespaceWithDistinct[TagGet]):
             raise StaleVersionError("tag", name) from None
 
     def _answer(self, tag: Tag) -> TagGet:
-        return _shown(tag, read_users(self._runtime.people, makers(tag)), readable_now(self._runtime))
+        return _tag_answer(tag, read_users(self._runtime.people, makers(tag)), readable_now(self._runtime))
 
 
-def _shown(tag: Tag, people: UserIndex, readable: FieldFormatter) -> TagGet:
-    return shown_as(
+def _tag_answer(tag: Tag, people: UserIndex, readable: FieldFormatter) -> TagGet:
+    return answer_as(
         TagGet,
         tag,
         type=TagType(tag.type),

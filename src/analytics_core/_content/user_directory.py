@@ -149,9 +149,9 @@ def in_order(people: Iterable[User]) -> list[User]:
     return sorted(people, key=lambda user: (name_of(user), user.id))
 
 
-def response(count: int, shown: Iterable[User]) -> RelatedResponse:
+def response(count: int, users: Iterable[User]) -> RelatedResponse:
     """Return people as the contract shows choices."""
-    items = (RelatedItem(value=user.id, text=name_of(user), extra={"active": user.active}) for user in shown)
+    items = (RelatedItem(value=user.id, text=name_of(user), extra={"active": user.active}) for user in users)
     return RelatedResponse(count=count, result=tuple(items))
 
 

@@ -50,11 +50,11 @@ def read_changes(put: type[Put], payload: Put | Answer | Payload, *, shape: str,
         return read
     content = content_of(given, put, shape=shape)
     try:
-        shown = [answers[kind]() for kind in _kinds_in(content, answers)]
+        views = [answers[kind]() for kind in _kinds_in(content, answers)]
     except StoredDataError:  # it cannot be shown, and an update without answers mends it
         raise rejection from None
     problems: list[Problem] = []
-    changes = _changes(content, shown, put, place="", problems=problems)
+    changes = _changes(content, views, put, place="", problems=problems)
     try:
         read = parse(put, changes, shape=shape)
     except PayloadSchemaError as error:
@@ -75,23 +75,23 @@ def _kinds_in(content: Mapping[str, Any], answers: Answers) -> Iterator[type[Ans
 
 
 def _changes(
-    content: Mapping[str, Any], shown: Sequence[BaseModel], put: type[BaseModel], *, place: str, problems: list[Problem]
+    content: Mapping[str, Any], views: Sequence[BaseModel], put: type[BaseModel], *, place: str, problems: list[Problem]
 ) -> dict[str, Any]:
     """Return the fields of a payload that are not as a record is shown, in one shape or another, as `put` takes them.
 
     An item of a list keeps all that `put` takes, unless it is known by its id: what is left out there stays.
     """
     taken = dict(zip(field_names(put), put.model_fields.values(), strict=True))
-    forms = [one.model_dump(exclude_unset=unset, warnings=False) for one in shown for unset in (False, True)]
+    forms = [one.model_dump(exclude_unset=unset, warnings=False) for one in views for unset in (False, True)]
     keeps_all = bool(place) and "id" not in taken
     changes: dict[str, Any] = {}
     for name, value in content.items():
-        is_shown = any(name in form and _is_same(value, form[name]) for form in forms)
-        if is_shown and not (name in taken and (keeps_all or name == "id" or taken[name].is_required())):
+        is_unchanged = any(name in form and _is_same(value, form[name]) for form in forms)
+        if is_unchanged and not (name in taken and (keeps_all or name == "id" or taken[name].is_required())):
             continue
         target = name if name in taken or not isinstance(value, Mapping | BaseModel) else f"{name}_id"
-        of_answer, now = next(filter(None, (_field(one, name) for one in shown)), (None, None))
-        if is_shown or of_answer is None:
+        of_answer, now = next(filter(None, (_field(one, name) for one in views)), (None, None))
+        if is_unchanged or of_answer is None:
             changes[name] = value
         elif target in taken:
             item, record = shape_in(taken[target].annotation), shape_in(of_answer.annotation)
@@ -103,26 +103,26 @@ def _changes(
     return changes
 
 
-def _field(shown: BaseModel, name: str) -> tuple[FieldInfo, Any] | None:
+def _field(view: BaseModel, name: str) -> tuple[FieldInfo, Any] | None:
     """Return a field of an answer by the contract's name, and its value; None where it has none."""
-    attributes = dict(zip(field_names(type(shown)), type(shown).model_fields.items(), strict=True))
+    attributes = dict(zip(field_names(type(view)), type(view).model_fields.items(), strict=True))
     if name not in attributes:
         return None
     attribute, field = attributes[name]
-    return field, getattr(shown, attribute)
+    return field, getattr(view, attribute)
 
 
-def _as_items(value: Any, shown: Any, item: type[BaseModel] | None, *, path: str, problems: list[Problem]) -> Any:
+def _as_items(value: Any, view: Any, item: type[BaseModel] | None, *, path: str, problems: list[Problem]) -> Any:
     """Return objects, given with what is shown of them now, as an `item` of a payload has them; None: as their ids."""
     if isinstance(value, list | tuple):
         return [
-            _as_items(one, shown, item, path=f"{path}.{position}", problems=problems)
+            _as_items(one, view, item, path=f"{path}.{position}", problems=problems)
             for position, one in enumerate(value)
         ]
     content = written(value) if isinstance(value, BaseModel) else value
     if not isinstance(content, Mapping):
         return value
-    before = _shown_of(content, shown)
+    before = _answer_of(content, view)
     if item is not None:
         return content if before is None else _changes(content, (before,), item, place=f"{path}.", problems=problems)
     strange = {} if before is None else _changes(content, (before,), OnlyIdPayload, place=f"{path}.", problems=problems)
@@ -131,28 +131,28 @@ def _as_items(value: Any, shown: Any, item: type[BaseModel] | None, *, path: str
     return content.get("id", content)
 
 
-def _shown_of(content: Mapping[str, Any], shown: Any) -> BaseModel | None:
+def _answer_of(content: Mapping[str, Any], view: Any) -> BaseModel | None:
     """Return what is shown of an object of a payload: of a list the item with its id."""
-    if isinstance(shown, tuple):
-        return next((one for one in shown if "id" in content and content["id"] == vars(one).get("id")), None)
-    is_same = isinstance(shown, BaseModel) and content.get("id", vars(shown).get("id")) == vars(shown).get("id")
-    return shown if is_same else None
+    if isinstance(view, tuple):
+        return next((one for one in view if "id" in content and content["id"] == vars(one).get("id")), None)
+    is_same = isinstance(view, BaseModel) and content.get("id", vars(view).get("id")) == vars(view).get("id")
+    return view if is_same else None
 
 
-def _is_same(given: Any, shown: Any) -> bool:
+def _is_same(given: Any, view: Any) -> bool:
     """Tell whether a value of a payload, of JSON or of Python, says what an answer shows."""
     if isinstance(given, BaseModel):
-        return _is_same(given.model_dump(warnings=False), shown) or _is_same(written(given), shown)
-    given, shown = _plain(given), _plain(shown)
-    if isinstance(shown, datetime):
-        return _moment(given) == shown
-    if isinstance(given, Mapping) and isinstance(shown, Mapping):
-        return given.keys() == shown.keys() and all(_is_same(given[name], shown[name]) for name in shown)
-    if isinstance(given, list | tuple) and isinstance(shown, list | tuple):
-        return len(given) == len(shown) and all(map(_is_same, given, shown))
-    if isinstance(given, bool) or isinstance(shown, bool):
-        return given is shown
-    return isinstance(given, str | int | float | None) and bool(given == shown)
+        return _is_same(given.model_dump(warnings=False), view) or _is_same(written(given), view)
+    given, view = _plain(given), _plain(view)
+    if isinstance(view, datetime):
+        return _moment(given) == view
+    if isinstance(given, Mapping) and isinstance(view, Mapping):
+        return given.keys() == view.keys() and all(_is_same(given[name], view[name]) for name in view)
+    if isinstance(given, list | tuple) and isinstance(view, list | tuple):
+        return len(given) == len(view) and all(map(_is_same, given, view))
+    if isinstance(given, bool) or isinstance(view, bool):
+        return given is view
+    return isinstance(given, str | int | float | None) and bool(given == view)
 
 
 def _plain(value: Any) -> Any:

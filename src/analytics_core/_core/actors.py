@@ -79,7 +79,7 @@ class Actors:
         if key.is_known:
             known = self._runtime.content.known_user(key.user.id)
             if known is None or not known.active:
-                raise _nobody(key.user)
+                raise _no_actor(key.user)
         return self._read(key.user)
 
 
@@ -107,23 +107,23 @@ def _is_pair_of_texts(pair: object) -> bool:
 
 def _checked_actor(key: UserKey, user: User | None, unit: UnitOfWork) -> Actor:
     if user is None or not user.active:
-        raise _nobody(key)
+        raise _no_actor(key)
     if user.id < 1:  # people without an id would own each other's jobs and records
         raise ActorRequiredError(f"user {user.username!r} has no id; this call")
     _check_attributes(user)
     return Actor(user=user, roles=_roles_of(unit, user))
 
 
-def _nobody(key: UserKey) -> ActorRequiredError:
+def _no_actor(key: UserKey) -> ActorRequiredError:
     named = key.username if isinstance(key, User) else key  # the rest of a user is nobody's business
     return ActorRequiredError(f"nobody active answers to {short_repr(named)}; this call")
 
 
 def _roles_of(unit: UnitOfWork, user: User) -> tuple[Role, ...]:
     """Return the roles that a user names by id or by name and that exist; one that does not gives nothing."""
-    held = [*unit.roles.get_many(user.role_ids)] if user.role_ids else []
+    roles = [*unit.roles.get_many(user.role_ids)] if user.role_ids else []
     for name in user.role_names:
         role = unit.roles.find(name=name)
-        if role is not None and role.name == name and role not in held:  # some servers find names in any case
-            held.append(role)
-    return tuple(held)
+        if role is not None and role.name == name and role not in roles:  # some servers find names in any case
+            roles.append(role)
+    return tuple(roles)

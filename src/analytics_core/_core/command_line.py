@@ -24,7 +24,7 @@ from analytics_core._core.facade import AnalyticsCore
 from analytics_core._records.environment import PREFIX
 from analytics_core._records.report import RunState
 from analytics_core._records.settings import Settings
-from analytics_core._tools.whole_files import write_whole
+from analytics_core._tools.atomic_files import write_atomically
 from analytics_core.errors import AnalyticsError, PayloadSchemaError, SettingsError
 
 SOUND, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     call = _parser().parse_args(arguments)
     if sys.stdout is None:  # Python's own way to say that it was closed at the start
         return _ended("standard output is closed")
-    _escape_what_cannot_be_shown(call)
+    _escape_unprintable(call)
     if call.verb is serve:
         call.stop = _stop_signal()
     try:
@@ -88,7 +88,7 @@ def _ended(*lines: str, code: int = WRONG) -> int:
     return code
 
 
-def _escape_what_cannot_be_shown(call: argparse.Namespace) -> None:
+def _escape_unprintable(call: argparse.Namespace) -> None:
     """Let letters that the encoding of standard output lacks be escaped, as XML in a report of XML."""
     is_xml = getattr(call, "format", None) == "junit"
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -253,7 +253,7 @@ def _write(path: str, content: bytes) -> None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return
-    write_whole(path, content, mode=0o644)
+    write_atomically(path, content, mode=0o644)
 
 
 _OF_OPERATORS: Final = (tick, serve)

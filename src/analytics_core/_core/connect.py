@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
 
-from analytics_core._core.adapters.progress_bars import shown_progress
+from analytics_core._core.adapters.progress_bars import progress_display
 from analytics_core._core.facade import AnalyticsCore
 from analytics_core._core.wiring.parts import added_by_packages
 from analytics_core._engine.engines.registry import ENTRY_POINTS as ENGINES
@@ -153,7 +153,7 @@ def connect(
         address = url_of(source) if isinstance(source, DatabaseFile) else source if isinstance(source, str) else ""
         chosen, engines = _with_server_of(source, chosen)
         files = [source.path] if isinstance(source, DatabaseFile) else _file_of(address)
-        core = AnalyticsCore(chosen, allowed_files=files, progress=shown_progress(progress), engines=engines)
+        core = AnalyticsCore(chosen, allowed_files=files, progress=progress_display(progress), engines=engines)
         try:
             acting = core.as_user(core.create_first_administrator("admin", first_name="Admin").id)
             _register(acting, source, address, lazy=lazy)

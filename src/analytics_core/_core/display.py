@@ -37,8 +37,8 @@ def core_blocks(core: object, *, acting: str, kinds: Sequence[str] = tuple(_FIEL
 
 
 def _page(kind: str, page: Any) -> Blocks:
-    left = page.count - len(page.result)
-    below = f"{left:,} more: core.{kind}.list()" if left else ""
+    remaining = page.count - len(page.result)
+    below = f"{remaining:,} more: core.{kind}.list()" if remaining else ""
     heading = HeadingBlock(text=f"{page.count:,} {kind if page.count != 1 else kind[:-1]}")
     return [heading, *records_table(page.result, fields=_FIELDS[kind], below=below)] if page.count else []
 

@@ -133,20 +133,20 @@ class AnalyticsCore(OperatorCalls):
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
         added, addresses, clock, engines = surroundings(AnalyticsCore.__init__, locals())
-        with opened_store(store, metadata_url, settings, clock, secret_box) as kept:
+        with opened_store(store, metadata_url, settings, clock, secret_box) as meta_store:
             components = Components(
                 settings=settings,
                 clock=clock,
-                store=kept,
+                store=meta_store,
                 cache=memory_or_guarded(cache, settings, clock),
-                lock=StoreLock(kept) if lock is None else lock,
+                lock=StoreLock(meta_store) if lock is None else lock,
                 observer=LogObserver() if observer is None else GuardedObserver(observer),
                 progress=SilentProgress() if progress is None else progress,
                 jobs=job_threads(settings) if jobs is None else jobs,
                 connector=pools(settings, engines, allowed_files, addresses) if connector is None else connector,
                 registry=engines,
                 policy=Policy() if policy is None else policy,
-                people=StoredUserDirectory(kept) if users is None else users,
+                people=StoredUserDirectory(meta_store) if users is None else users,
                 row_filters=tuple(row_filters),
                 sleeper=SystemSleeper() if sleeper is None else sleeper,
                 token_endpoint=https_endpoint(settings, addresses) if token_endpoint is None else token_endpoint,

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from analytics_core._content.batches import every_id, every_value
-from analytics_core._content.jobs.heartbeat import WORKERS_KEPT
+from analytics_core._content.jobs.heartbeat import WORKER_RETENTION
 from analytics_core._content.lookups.guests import CUT_OFF_KIND
 from analytics_core._content.storage.store import SqlMetadataStore
 from analytics_core._core.runtime import CoreRuntime
@@ -25,7 +25,7 @@ _PROBE_S: Final = 60
 _BATCH: Final = 1_000
 _BATCHES: Final = 10
 _MOST: Final = _BATCH * _BATCHES
-_CUT_OFFS_KEPT: Final = timedelta(days=366)
+_MOST_CUT_OFFS: Final = timedelta(days=366)
 """Longer than any token lives: one that was revoked must not come back when the cut-off is forgotten."""
 
 _PRUNE_S: Final = 600.0
@@ -168,12 +168,12 @@ def prune(runtime: CoreRuntime, *, logs_older_than_days: int | None) -> PruneCou
     try:
         with runtime.content.store.unit_of_work() as unit:
             stores_now = unit.now()
-        cut_offs_before = now - max(_CUT_OFFS_KEPT, timedelta(seconds=runtime.parts.settings.guest_token_max_life_s))
+        cut_offs_before = now - max(_MOST_CUT_OFFS, timedelta(seconds=runtime.parts.settings.guest_token_max_life_s))
         of_cut_offs = ListFilter(col="kind", op="eq", val=CUT_OFF_KIND)
         removed = {
             "jobs": _remove(runtime, lambda unit: unit.jobs, _before("expires_on", stores_now)),
             "job_workers": _remove(
-                runtime, lambda unit: unit.job_workers, _before("lease_until", stores_now - WORKERS_KEPT)
+                runtime, lambda unit: unit.job_workers, _before("lease_until", stores_now - WORKER_RETENTION)
             ),
             "key_values": _remove(runtime, lambda unit: unit.key_values, _before("expires_on", now)),
             "guest_cut_offs": _remove(
@@ -221,18 +221,18 @@ def _remove_runs(runtime: CoreRuntime, now: datetime) -> int:
 
     A run that ends forgets those before it; this is for schedules of which none ends any more.
     """
-    from analytics_core._reports.claims import kept_for
+    from analytics_core._reports.claims import retention_of
 
     removed = 0
-    for days, schedule_ids in _kept_alike(runtime):
-        kept = kept_for(days)
-        if kept is not None and removed < _MOST:
+    for days, schedule_ids in _by_retention(runtime):
+        age = retention_of(days)
+        if age is not None and removed < _MOST:
             of_these = ListFilter(col="schedule_id", op="in", val=schedule_ids)
-            removed += _remove(runtime, lambda unit: unit.report_executions, of_these, _before("end_dttm", now - kept))
+            removed += _remove(runtime, lambda unit: unit.report_executions, of_these, _before("end_dttm", now - age))
     return removed
 
 
-def _kept_alike(runtime: CoreRuntime) -> Sequence[tuple[int, Sequence[int]]]:
+def _by_retention(runtime: CoreRuntime) -> Sequence[tuple[int, Sequence[int]]]:
     """Return the days of each `log_retention`, with the ids of schedules that have it, so many at a time."""
     found = []
     with runtime.content.store.unit_of_work() as unit:

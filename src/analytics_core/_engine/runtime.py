@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from analytics_core._engine.querying.batch_queries import BatchQueries
     from analytics_core._engine.querying.preparing import StoredFragments
     from analytics_core._engine.querying.reading import ContextReader
+    from analytics_core._engine.querying.row_security_report import Simulations
     from analytics_core._engine.querying.runner import QueryRunner
-    from analytics_core._engine.querying.simulation import Simulations
     from analytics_core._engine.querying.sql_queries import SqlQueries
     from analytics_core._engine.querying.sql_scripts import SqlScripts
     from analytics_core._engine.querying.templating import QueryTemplates

@@ -54,14 +54,14 @@ def annotation_layers(
     return layers, notes
 
 
-def _table(told: Any) -> Table | None:
+def _table(source: Any) -> Table | None:
     """Return the data of a layer as a table: an object of columns and records, its JSON, or a record of a result."""
-    if isinstance(told, str):
+    if isinstance(source, str):
         try:
-            told = json.loads(told)
+            source = json.loads(source)
         except (ValueError, RecursionError):
             return None
-    records = told.get("records") if isinstance(told, Mapping) else getattr(told, "records", None)
+    records = source.get("records") if isinstance(source, Mapping) else getattr(source, "records", None)
     if not isinstance(records, list | tuple):
         return None
     rows = [record for record in records if isinstance(record, Mapping)]
@@ -84,8 +84,8 @@ class _Annotation:
     ) -> None:
         self.view, self.data, self.config, self.name = view, data, config, name
         self.place, self.value = place, value
-        told = config.get("color")
-        self.colour = str(told) if is_colour(told) else view.colours.muted
+        colour = config.get("color")
+        self.colour = str(colour) if is_colour(colour) else view.colours.muted
 
     def _line(self, kind: str, **further: Any) -> dict[str, Any]:
         width = cells.number(self.config.get("width"))
@@ -131,8 +131,8 @@ class _Annotation:
         return self._spans(inside) if end else self._events(inside)
 
     def _column(self, table: Table, field: str, names: Sequence[str]) -> str | None:
-        told = self.config.get(field)
-        return next((name for name in (told, *names) if isinstance(name, str) and name in table.names), None)
+        column = self.config.get(field)
+        return next((name for name in (column, *names) if isinstance(name, str) and name in table.names), None)
 
     def _places(self, table: Table, name: str) -> Sequence[float | None]:
         return table.moments(name) if self.data.kind is AxisKind.TIME else table.numbers(name)
@@ -161,11 +161,11 @@ class _Annotation:
     def _labels(self, rows: list[dict[str, Any]], at: dict[str, Any]) -> list[dict[str, Any]]:
         if self.config.get("showLabel") is False or len(rows) > 20:
             return []
-        shown = [row for row in rows if row["c2"]]
+        labelled = [row for row in rows if row["c2"]]
         mark = {"type": "text", "align": "right", "baseline": "bottom", "angle": -90, "dx": -4, "dy": -2}
         mark |= {"color": self.view.colours.muted, "fontSize": LABEL_PX - 1}
         encoding = {**at, "y": {"value": 0}, "text": {"field": "c2", "type": "nominal"}}
-        return [{"data": {"values": shown}, "mark": mark, "encoding": encoding}] if shown else []
+        return [{"data": {"values": labelled}, "mark": mark, "encoding": encoding}] if labelled else []
 
     def _lines(self, table: Table, start: str) -> list[dict[str, Any]]:
         places = self._places(table, start)

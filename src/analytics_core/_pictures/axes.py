@@ -64,11 +64,11 @@ def log_floor(values: Iterable[float]) -> float | None:
 
 def is_log(view: ChartView, fields: Sequence[str], values: Iterable[float]) -> bool:
     """Tell whether one of some fields asks for a logarithmic axis, and all values have a place on it; told if not."""
-    asked = next((name for name in fields if view.form.flag(name)), None)
-    if asked is not None and any(value <= 0 for value in values):
-        view.form.reject(asked, "has no place for values not above 0")
+    field = next((name for name in fields if view.form.flag(name)), None)
+    if field is not None and any(value <= 0 for value in values):
+        view.form.reject(field, "has no place for values not above 0")
         return False
-    return asked is not None
+    return field is not None
 
 
 def time_axis(view: ChartView, moments: Sequence[int], spec: str, title: str | None) -> dict[str, Any]:

@@ -62,8 +62,8 @@ class Canvas:
         self.view, self.notes = view, tuple(view.notes(notes))
         self._shapes: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = []
         self._texts: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-        whole = Box(x=0, y=0, width=view.size.width_px, height=view.size.height_px)
-        self.room = whole.inset(_MARGIN_PX, _MARGIN_PX, _MARGIN_PX, _MARGIN_PX)
+        full = Box(x=0, y=0, width=view.size.width_px, height=view.size.height_px)
+        self.room = full.inset(_MARGIN_PX, _MARGIN_PX, _MARGIN_PX, _MARGIN_PX)
         self._add_title()
         self._add_notes()
 
@@ -247,6 +247,6 @@ def note_lines(notes: Iterable[str], width_px: float) -> list[str]:
     """Return notes as lines of a width, not many of them."""
     lines = [line for note in dict.fromkeys(notes) for line in wrapped(note, width_px, NOTE_PX)]
     if len(lines) > _MOST_NOTE_LINES:
-        left = len(lines) - _MOST_NOTE_LINES + 1
-        lines = [*lines[: _MOST_NOTE_LINES - 1], f"and {left} more lines of notes"]
+        remaining = len(lines) - _MOST_NOTE_LINES + 1
+        lines = [*lines[: _MOST_NOTE_LINES - 1], f"and {remaining} more lines of notes"]
     return lines

@@ -65,10 +65,10 @@ def _fault(view: ChartView, condition: Any) -> tuple[Any, str] | None:
 
 
 def _colour(view: ChartView, condition: Mapping[str, Any]) -> str:
-    told = condition.get("colorScheme")
-    if is_colour(told):
-        return str(told)
-    return str(getattr(view.colours, _NAMED.get(str(told), "accent")))
+    scheme = condition.get("colorScheme")
+    if is_colour(scheme):
+        return str(scheme)
+    return str(getattr(view.colours, _NAMED.get(str(scheme), "accent")))
 
 
 def _shares(condition: Mapping[str, Any], numbers: Sequence[float | None], values: Sequence[Any]) -> list[float | None]:

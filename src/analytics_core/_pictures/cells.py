@@ -187,11 +187,11 @@ def date_text(value: datetime) -> str:
         value = value.astimezone(UTC).replace(tzinfo=None)
     if (value.hour, value.minute, value.second, value.microsecond) == (0, 0, 0, 0):
         return value.strftime("%Y-%m-%d") if value.year >= 1_000 else value.date().isoformat()
-    shown = value.isoformat(sep=" ", timespec="milliseconds" if value.microsecond else "seconds")
-    return shown.removesuffix(":00") if not value.microsecond else shown
+    iso_text = value.isoformat(sep=" ", timespec="milliseconds" if value.microsecond else "seconds")
+    return iso_text.removesuffix(":00") if not value.microsecond else iso_text
 
 
-def told_apart(values: Iterable[str]) -> list[str]:
+def made_distinct(values: Iterable[str]) -> list[str]:
     """Return texts of which none comes twice, though people see them alike: marks without width count those that do."""
     seen: dict[str, int] = {}
     found = []

@@ -43,8 +43,8 @@ class ChartView:
 
     def notes(self, further: Iterable[str] = ()) -> list[str]:
         """Return what stands at the foot: limits of the answers, of the drawing, and fields that were not used."""
-        told = [note for table in self.tables for note in table.data.notes]
-        notes = (cells.shortened(str(note), 300) for note in (*told, *further, *self.form.notes))
+        table_notes = [note for table in self.tables for note in table.data.notes]
+        notes = (cells.shortened(str(note), 300) for note in (*table_notes, *further, *self.form.notes))
         return list(dict.fromkeys(notes))
 
     def series_colours(self, labels: Sequence[str]) -> list[str]:

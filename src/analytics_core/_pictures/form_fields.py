@@ -13,7 +13,7 @@ from analytics_core._pictures.theme import HEAT_SCHEMES, SERIES_SCHEMES
 from analytics_core._records.chart_form import column_label, is_on, metric_label
 from analytics_core.errors.base import short_repr
 
-_LONGEST_TOLD: Final = 60
+_LONGEST_QUOTED: Final = 60
 _LARGEST: Final = 1e100
 
 
@@ -26,13 +26,13 @@ class FormFields:
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self._fields = fields
-        self._told: list[str] = []
+        self._notes: list[str] = []
         self._read: set[str] = set()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was left out, each once."""
-        return tuple(dict.fromkeys(self._told))
+        return tuple(dict.fromkeys(self._notes))
 
     def get(self, name: str) -> Any:
         """Return a field as it is stored; None where it is absent."""
@@ -41,7 +41,7 @@ class FormFields:
 
     def tell(self, note: str) -> None:
         """Tell what is left out."""
-        self._told.append(note)
+        self._notes.append(note)
 
     def reject(self, name: str, message: str) -> None:
         """Tell that a field is not used."""
@@ -49,7 +49,7 @@ class FormFields:
 
     def reject_part(self, name: str, part: Any, message: str) -> None:
         """Tell that a part of a field is not used."""
-        self.tell(f"{name}: {shortened(short_repr(part), _LONGEST_TOLD)} {message}; not applied")
+        self.tell(f"{name}: {shortened(short_repr(part), _LONGEST_QUOTED)} {message}; not applied")
 
     def reject_unknown_words(self, kind: str) -> None:
         """Tell of each field that was read, and holds none of the words that it may."""
@@ -180,7 +180,7 @@ _OF_KINDS: Final[Mapping[tuple[str, str], tuple[Any, ...]]] = {
 _ANY_CASE: Final = frozenset({"aggregation", "label_type", "stack", "stackB", "stacked_style"})
 """The fields that are read without regard to case."""
 
-_MOST_TOLD: Final = 8
+_MOST_LISTED: Final = 8
 
 
 def unknown_words(kind: str, fields: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
@@ -194,11 +194,11 @@ def unknown_words(kind: str, fields: Mapping[str, Any], names: Iterable[str]) ->
     found = {}
     for name in sorted(set(names) & _WORDS.keys()):
         words = _OF_KINDS.get((kind, name), _WORDS[name])
-        told = fields.get(name)
-        if told is None or told == "" or _compared(name, told) in [_compared(name, word) for word in words]:
+        named = fields.get(name)
+        if named is None or named == "" or _compared(name, named) in [_compared(name, word) for word in words]:
             continue
         texts = [word for word in words if isinstance(word, str)]
-        found[name] = f"is none of {', '.join(texts)}" if len(texts) <= _MOST_TOLD else "is not known to pictures"
+        found[name] = f"is none of {', '.join(texts)}" if len(texts) <= _MOST_LISTED else "is not known to pictures"
     return found
 
 

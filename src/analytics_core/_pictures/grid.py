@@ -78,15 +78,15 @@ def draw_grid(
     """
     lines = max(len(column.headers) for column in columns) + any(column.total is not None for column in columns)
     room_px = view.size.height_px - _NOTES_PX - (_TITLE_PX if view.title else 0)
-    shown = min(rows, MOST_ROWS if view.size.fits_rows else max(1, int(room_px // _ROW_PX) - lines))
+    row_count = min(rows, MOST_ROWS if view.size.fits_rows else max(1, int(room_px // _ROW_PX) - lines))
     notes = list(notes)
-    if shown < all_rows:
-        notes.append(f"Shows the first {shown:,} of {all_rows:,} rows.")
-    kept, widths = _widths(view, columns, shown)
-    if len(kept) < all_columns:
-        notes.append(f"Shows {len(kept)} of {all_columns:,} columns.")
-    canvas = Canvas(_fitted_view(view, lines + shown, notes), notes)
-    _Grid(canvas, kept, widths, shown).draw()
+    if row_count < all_rows:
+        notes.append(f"Shows the first {row_count:,} of {all_rows:,} rows.")
+    visible, widths = _widths(view, columns, row_count)
+    if len(visible) < all_columns:
+        notes.append(f"Shows {len(visible)} of {all_columns:,} columns.")
+    canvas = Canvas(_fitted_view(view, lines + row_count, notes), notes)
+    _Grid(canvas, visible, widths, row_count).draw()
     return canvas.drawing(description)
 
 
@@ -99,13 +99,13 @@ def _fitted_view(view: ChartView, lines: int, notes: Sequence[str]) -> ChartView
     return replace(view, size=replace(view.size, height_px=round(tall)))
 
 
-def _widths(view: ChartView, columns: Sequence[GridColumn], shown: int) -> tuple[list[GridColumn], list[float]]:
+def _widths(view: ChartView, columns: Sequence[GridColumn], row_count: int) -> tuple[list[GridColumn], list[float]]:
     """Return the columns that fit, and how wide they are: the widest give way first."""
     room_px = view.size.width_px - 20.0
-    kept = list(columns)
-    wanted = [_wanted(column, shown) for column in kept]
-    while len(kept) > 1 and sum(min(width, _CUT_PX) for width in wanted) > room_px:
-        kept.pop()
+    visible = list(columns)
+    wanted = [_wanted(column, row_count) for column in visible]
+    while len(visible) > 1 and sum(min(width, _CUT_PX) for width in wanted) > room_px:
+        visible.pop()
         wanted.pop()
     widths = list(wanted)
     for _ in range(60):
@@ -121,13 +121,13 @@ def _widths(view: ChartView, columns: Sequence[GridColumn], shown: int) -> tuple
     spare = room_px - sum(widths)
     if spare > 0:  # a little air for each, rather than a table that hangs at the left
         widths = [width + min(spare / len(widths), 60.0) for width in widths]
-    return kept, widths
+    return visible, widths
 
 
-def _wanted(column: GridColumn, shown: int) -> float:
+def _wanted(column: GridColumn, row_count: int) -> float:
     if column.width_px is not None:
         return min(max(column.width_px, _LEAST_PX), 2 * _WIDEST_PX)
-    cells = max((text_width(text, LABEL_PX, bold=column.is_head) for text in column.texts[:shown]), default=0.0)
+    cells = max((text_width(text, LABEL_PX, bold=column.is_head) for text in column.texts[:row_count]), default=0.0)
     total = text_width(column.total or "", LABEL_PX, bold=True)
     header = max((text_width(line, LABEL_PX, bold=True) for line in column.headers[-1:]), default=0.0)
     return min(max(cells, header, total) + 2 * _PAD_PX, _WIDEST_PX)
@@ -136,29 +136,29 @@ def _wanted(column: GridColumn, shown: int) -> float:
 class _Grid:
     """Draws a table into a room."""
 
-    def __init__(self, canvas: Canvas, columns: Sequence[GridColumn], widths: Sequence[float], shown: int) -> None:
+    def __init__(self, canvas: Canvas, columns: Sequence[GridColumn], widths: Sequence[float], row_count: int) -> None:
         self.canvas, self.room, self.colours = canvas, canvas.room, canvas.colours
-        self.columns, self.widths, self.shown = columns, widths, shown
+        self.columns, self.widths, self.row_count = columns, widths, row_count
         self.levels = max(len(column.headers) for column in columns)
         self.lefts = [canvas.room.x + sum(widths[:place]) for place in range(len(widths))]
         self.width = sum(widths)
 
     def draw(self) -> None:
         head = self.levels * _ROW_PX
-        whole = Box(x=self.room.x, y=self.room.y, width=self.width, height=head)
-        self.canvas.rect(whole, self.colours.stripe)
+        header = Box(x=self.room.x, y=self.room.y, width=self.width, height=head)
+        self.canvas.rect(header, self.colours.stripe)
         for place in range(len(self.columns)):
             self._fills(place, self.room.y + head)
-        for row in range(self.shown + 1):
+        for row in range(self.row_count + 1):
             self._rule(self.room.y + head + row * _ROW_PX)
         for place, column in enumerate(self.columns):
             self._headers(place, column)
-            for row in range(self.shown):
+            for row in range(self.row_count):
                 if not (column.is_head and row in column.repeated):
                     y = self.room.y + head + (row + 0.5) * _ROW_PX
                     self._cell(place, column.texts[row], y, bold=column.is_head, ink=self._ink(column, row))
         if any(column.total is not None for column in self.columns):
-            y = self.room.y + head + self.shown * _ROW_PX
+            y = self.room.y + head + self.row_count * _ROW_PX
             for place, column in enumerate(self.columns):
                 self._cell(place, column.total or "", y + _ROW_PX / 2, bold=True, ink=self.colours.text)
             self._rule(y + 1)
@@ -173,7 +173,7 @@ class _Grid:
 
     def _fills(self, place: int, top: float) -> None:
         column = self.columns[place]
-        for row in range(self.shown):
+        for row in range(self.row_count):
             cell = Box(x=self.lefts[place], y=top + row * _ROW_PX, width=self.widths[place], height=_ROW_PX)
             if row < len(column.fills) and (fill := column.fills[row]):
                 self.canvas.rect(cell, fill)
@@ -199,14 +199,14 @@ class _Grid:
                 same = (other.headers[: level + 1] == column.headers[: level + 1] for other in after)
                 span += next((count for count, is_same in enumerate((*same, False)) if not is_same), 0)
                 width = sum(self.widths[place : place + span]) - 2 * _PAD_PX
-                shown = fitted(words, width, LABEL_PX, bold=True)
+                label = fitted(words, width, LABEL_PX, bold=True)
                 x = self.lefts[place] + _PAD_PX
-                self.canvas.text(shown, x, y, self.colours.text, weight="bold")
+                self.canvas.text(label, x, y, self.colours.text, weight="bold")
             else:
                 self._cell(place, words, y, bold=True, ink=self.colours.text)
 
     def _cell(self, place: int, words: str, y: float, *, bold: bool, ink: str) -> None:
         align, left, width = self.columns[place].align, self.lefts[place], self.widths[place]
         x = {"right": left + width - _PAD_PX, "center": left + width / 2}.get(align, left + _PAD_PX)
-        shown = fitted(words, width - 2 * _PAD_PX + 1, LABEL_PX, bold=bold)
-        self.canvas.text(shown, x, y, ink, align=align, weight="bold" if bold else "normal")
+        label = fitted(words, width - 2 * _PAD_PX + 1, LABEL_PX, bold=bold)
+        self.canvas.text(label, x, y, ink, align=align, weight="bold" if bold else "normal")

@@ -23,8 +23,8 @@ def legend_side(view: ChartView) -> str | None:
     """Return the edge of the legend; None where the form wants no legend."""
     if not view.form.flag("show_legend", absent=True):
         return None
-    told = view.form.get("legendOrientation")
-    return told if isinstance(told, str) and told in _SIDES else "top"
+    option = view.form.get("legendOrientation")
+    return option if isinstance(option, str) and option in _SIDES else "top"
 
 
 def legend_of(view: ChartView, labels: Sequence[str], *, symbol: str) -> dict[str, Any] | None:
@@ -97,8 +97,8 @@ def _draw_rows(canvas: Canvas, entries: list[tuple[str, str]], side: str) -> Non
     rows: list[list[tuple[str, str, float]]] = [[]]
     x = 0.0
     for place, (label, colour) in enumerate(entries):
-        shown = fitted(label, min(room.width * 0.45, 200), LABEL_PX)
-        width = text_width(shown, LABEL_PX) + _DOT_PX + 19
+        text = fitted(label, min(room.width * 0.45, 200), LABEL_PX)
+        width = text_width(text, LABEL_PX) + _DOT_PX + 19
         more = f"… {len(entries) - place} more"
         is_full = x + width > room.width - text_width(more, LABEL_PX) - 10
         if len(rows) == most and place < len(entries) - 1 and is_full:
@@ -107,7 +107,7 @@ def _draw_rows(canvas: Canvas, entries: list[tuple[str, str]], side: str) -> Non
         if x and x + width > room.width:
             rows.append([])
             x = 0.0
-        rows[-1].append((shown, colour, x))
+        rows[-1].append((text, colour, x))
         x += width
     height = len(rows) * _ENTRY_PX
     top = room.y if side == "top" else room.bottom - height
@@ -120,12 +120,12 @@ def _draw_rows(canvas: Canvas, entries: list[tuple[str, str]], side: str) -> Non
 def _draw_column(canvas: Canvas, entries: list[tuple[str, str]], side: str) -> None:
     room = canvas.room
     most = max(1, int(room.height // _ENTRY_PX))
-    shown = entries if len(entries) <= most else entries[: most - 1]
-    shown = [(fitted(label, room.width / 3 - 20, LABEL_PX), colour) for label, colour in shown]
-    if len(shown) < len(entries):
-        shown.append((f"… {len(entries) - len(shown)} more", ""))
-    width = max((text_width(label, LABEL_PX) for label, _ in shown), default=0) + _DOT_PX + 12
+    visible = entries if len(entries) <= most else entries[: most - 1]
+    visible = [(fitted(label, room.width / 3 - 20, LABEL_PX), colour) for label, colour in visible]
+    if len(visible) < len(entries):
+        visible.append((f"… {len(entries) - len(visible)} more", ""))
+    width = max((text_width(label, LABEL_PX) for label, _ in visible), default=0) + _DOT_PX + 12
     left = room.x if side == "left" else room.right - width
-    for place, entry in enumerate(shown):
+    for place, entry in enumerate(visible):
         _entry(canvas, left, room.y + (place + 0.5) * _ENTRY_PX, entry)
     canvas.room = room.inset(left=width + 6) if side == "left" else room.inset(right=width + 6)

@@ -12,7 +12,7 @@ from analytics_core._pictures.table import Table
 from analytics_core._pictures.time_formats import moment_text
 from analytics_core._tools.display.blocks import counted
 
-_OF_SHOWN: Final = "There are more groups: sums and shares are those of the groups that are shown."
+_PARTIAL_SUMS: Final = "There are more groups: sums and shares are those of the groups that are shown."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Parts:
         """The sum of all numbers."""
         return cells.total(part.value for part in self.parts)
 
-    def whole(self, noun: str, total: str) -> str:
+    def total_text(self, noun: str, total: str) -> str:
         """Return in words how many groups there are, and of how much: of all, or of those that were answered."""
         count = counted(len(self.parts), noun)
         return f"{count} of {total} together, and there are more" if self.is_cut else f"{count} of {total} in all"
@@ -79,8 +79,8 @@ def metric_column(view: ChartView, table: Table, *fields: str) -> str:
 
 def text_columns(view: ChartView, table: Table, *fields: str) -> list[str]:
     """Return the columns that fields of the form name; where they name none, all that hold no numbers."""
-    told = [name for name in view.form.columns(*fields) if name in table.names]
-    return told or [name for name in table.names if not table.is_numeric(name)]
+    form_names = [name for name in view.form.columns(*fields) if name in table.names]
+    return form_names or [name for name in table.names if not table.is_numeric(name)]
 
 
 def texts_of(view: ChartView, table: Table, name: str, *formats: str) -> list[str]:
@@ -126,9 +126,9 @@ def read_parts(
     measure = table.label(metric)
     if not found:
         raise CannotDrawError(f"{measure} has no value{' above zero' if positive else ''}.")
-    left = table.rows - len(found)
+    remaining = table.rows - len(found)
     why = "without a value above zero" if positive else "without a value"
-    notes: tuple[str, ...] = (f"Left out: {left:,} of {counted(table.rows, 'group')} {why}.",) if left else ()
-    notes += (_OF_SHOWN,) if table.data.is_cut else ()
+    notes: tuple[str, ...] = (f"Left out: {remaining:,} of {counted(table.rows, 'group')} {why}.",) if remaining else ()
+    notes += (_PARTIAL_SUMS,) if table.data.is_cut else ()
     names = tuple(table.label(name) for name in dimensions)
     return Parts(measure=measure, dimensions=names, parts=tuple(found), notes=notes, is_cut=table.data.is_cut)

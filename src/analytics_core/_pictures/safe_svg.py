@@ -94,7 +94,7 @@ class _Copy:
         self._prefix = prefix
         self._parts: list[str] = []
         self._open: list[str] = []
-        self._left_out = 0
+        self._omitted = 0
         self._is_begun = False
         self._ids: dict[str, str] = {}
 
@@ -114,8 +114,8 @@ class _Copy:
         """Begin an element, or begin to leave one out with all that is in it."""
         name = self._name(qualified)
         is_in_text = bool(self._open) and self._open[-1] in _TEXT_ONLY
-        if self._left_out or name is None or is_in_text or len(self._open) >= _LONGEST_DEPTH:
-            self._left_out += 1
+        if self._omitted or name is None or is_in_text or len(self._open) >= _LONGEST_DEPTH:
+            self._omitted += 1
             return
         self._enter()
         spaces = "" if self._open else f' xmlns="{_SVG}" xmlns:xlink="{_XLINK}"'
@@ -128,8 +128,8 @@ class _Copy:
 
     def end(self, _qualified: str) -> None:
         """End an element."""
-        if self._left_out:
-            self._left_out -= 1
+        if self._omitted:
+            self._omitted -= 1
             return
         name = self._open.pop()
         self._parts.append("/>" if self._is_begun else f"</{name}>")
@@ -137,7 +137,7 @@ class _Copy:
 
     def text(self, text: str) -> None:
         """Copy a text."""
-        if not self._left_out and self._open:
+        if not self._omitted and self._open:
             self._enter()
             self._parts.append(escape(text, quote=False))
 

@@ -81,7 +81,7 @@ class SeriesData:
     places: Sequence[Any]
     series: Sequence[PlottedSeries]
     notes: tuple[str, ...] = ()
-    left_out: int = 0
+    omitted: int = 0
 
     @property
     def marks(self) -> int:
@@ -118,8 +118,8 @@ def read_series(table: Table, form: FormFields, *, is_bar: bool, suffix: str = "
 
 
 def _axis_column(table: Table, form: FormFields) -> str | None:
-    told = form.columns("x_axis")
-    for name in (*told[:1], _TIME, *form.columns("granularity_sqla")):
+    form_names = form.columns("x_axis")
+    for name in (*form_names[:1], _TIME, *form.columns("granularity_sqla")):
         if name in table.names:
             return name
     temporal = [name for name in table.names if table.is_temporal(name)]
@@ -165,13 +165,13 @@ def _long(table: Table, axis: str, dimensions: Sequence[str], measured: Sequence
             points = found.setdefault(", ".join([*head, *group]), {})
             if value is not None:
                 points[place_of[key]] = value
-    kept = _largest({label: list(points.values()) for label, points in found.items()}, _MOST_SERIES)
+    largest = _largest({label: list(points.values()) for label, points in found.items()}, _MOST_SERIES)
     series = [
         PlottedSeries(label=cells.shortened(label), values=[found[label].get(place) for place in range(len(rows))])
-        for label in kept
+        for label in largest
     ]
-    left_out = len(found) - len(kept)
-    return SeriesData(axis=table.label(axis), kind=AxisKind.CATEGORY, places=rows, series=series, left_out=left_out)
+    remaining = len(found) - len(largest)
+    return SeriesData(axis=table.label(axis), kind=AxisKind.CATEGORY, places=rows, series=series, omitted=remaining)
 
 
 def _largest(values: Mapping[str, Sequence[float]], most: int) -> list[str]:
@@ -179,8 +179,8 @@ def _largest(values: Mapping[str, Sequence[float]], most: int) -> list[str]:
     if len(values) <= most:
         return list(values)
     sums = {label: math.fsum(abs(value) for value in own) for label, own in values.items()}
-    kept = set(sorted(sums, key=lambda label: -sums[label])[:most])
-    return [label for label in values if label in kept]
+    labels = set(sorted(sums, key=lambda label: -sums[label])[:most])
+    return [label for label in values if label in labels]
 
 
 def _key(value: Any) -> str:
@@ -191,16 +191,16 @@ def _placed(data: SeriesData, table: Table, axis: str | None, kind: AxisKind) ->
     """Return series whose places are values of the axis instead of numbers of rows."""
     rows = list(data.places)
     if axis is None:
-        return replace(data, kind=kind, places=cells.told_apart("" for _ in rows) if len(rows) > 1 else ["all"])
+        return replace(data, kind=kind, places=cells.made_distinct("" for _ in rows) if len(rows) > 1 else ["all"])
     if kind is AxisKind.CATEGORY:
         texts = table.texts(axis)
-        return replace(data, kind=kind, places=cells.told_apart(texts[row] for row in rows))
+        return replace(data, kind=kind, places=cells.made_distinct(texts[row] for row in rows))
     values: Sequence[float | None] = table.moments(axis) if kind is AxisKind.TIME else table.numbers(axis)
     known = [place for place, row in enumerate(rows) if values[row] is not None]
     if not known:
         raise CannotDrawError(f"{data.axis} has no values.")
-    left = len(rows) - len(known)
-    notes = (f"Left out: {counted(left, 'row')} without a value of {data.axis}.",) if left else ()
+    remaining = len(rows) - len(known)
+    notes = (f"Left out: {counted(remaining, 'row')} without a value of {data.axis}.",) if remaining else ()
     order = sorted(known, key=lambda place: values[rows[place]])
     return replace(
         _taken(data, order), kind=kind, places=[values[rows[place]] for place in order], notes=(*data.notes, *notes)
@@ -342,16 +342,16 @@ def limited(
 
 
 def _of_largest(data: SeriesData, most: int, *, has_others: bool) -> SeriesData:
-    kept = set(_largest({one.label: one.known() for one in data.series}, most))
-    others = [one for one in data.series if one.label not in kept]
-    if not others and not data.left_out:
+    largest = set(_largest({one.label: one.known() for one in data.series}, most))
+    others = [one for one in data.series if one.label not in largest]
+    if not others and not data.omitted:
         return data
-    series = [one for one in data.series if one.label in kept]
-    if has_others and others and not data.left_out:
+    series = [one for one in data.series if one.label in largest]
+    if has_others and others and not data.omitted:
         series.append(PlottedSeries(label=_OTHERS, values=_summed(others)))
         note = f"{_OTHERS}: the sum of {len(others):,} smaller ones."
     else:
-        note = f"Shows the {len(series):,} largest of {len(data.series) + data.left_out:,} series."
+        note = f"Shows the {len(series):,} largest of {len(data.series) + data.omitted:,} series."
     return replace(data, series=tuple(_distinct(series)), notes=(*data.notes, note))
 
 

@@ -78,7 +78,7 @@ class SeriesStyle:
         low, high = self.bounds
         return (low is None or value >= low) and (high is None or value <= high)
 
-    def held(self, value: float) -> float:
+    def clamped(self, value: float) -> float:
         """Return a value, or the nearest that lies on the axis."""
         low, high = self.bounds
         value = value if low is None else max(value, low)
@@ -101,7 +101,7 @@ def series_layers(view: ChartView, data: SeriesData, style: SeriesStyle, scales:
     return [layer for layer in (draw.bands(), draw.marks(rows), draw.lone(rows), *draw.labels()) if layer is not None]
 
 
-def told_limits(data: SeriesData, style: SeriesStyle) -> list[str]:
+def axis_notes(data: SeriesData, style: SeriesStyle) -> list[str]:
     """Return what the axis of values has no room for, as notes."""
     values = [value for one in data.series for value in one.known()]
     notes = []
@@ -116,9 +116,9 @@ def told_limits(data: SeriesData, style: SeriesStyle) -> list[str]:
             for value, (_, end) in zip(one, ends, strict=True)
             if has_sign(value, sign)
         ]
-    shown = [value for value in values if value > 0 or not style.log]
-    if beyond := sum(not style.holds(value) for value in shown):
-        notes.append(f"Cut at the bounds of the axis: {counted(beyond, 'value')} of {len(shown):,}.")
+    visible = [value for value in values if value > 0 or not style.log]
+    if beyond := sum(not style.holds(value) for value in visible):
+        notes.append(f"Cut at the bounds of the axis: {counted(beyond, 'value')} of {len(visible):,}.")
     return notes
 
 
@@ -149,7 +149,7 @@ class _Layers:
     def _run(self, series: PlottedSeries) -> list[tuple[Any, float | None]]:
         """Return the points of a line: straight over places that other series alone have, broken by None."""
         return [
-            (place, self._shown(value))
+            (place, self._plottable(value))
             for place, value, is_empty in zip(self.data.places, series.values, self._is_empty, strict=True)
             if value is not None or is_empty or self.style.breaks
         ]
@@ -169,7 +169,7 @@ class _Layers:
         found = []
         for rank, series in enumerate(self.data.series):
             for step, (place, value) in enumerate(zip(self.data.places, series.values, strict=True)):
-                if value is None or self._shown(value) is None:
+                if value is None or self._plottable(value) is None:
                     continue
                 row = {"c0": place, "c1": series.label, "c2": value}
                 if self._offsets is not None:
@@ -186,7 +186,7 @@ class _Layers:
             return self._stacks[UP if has_sign(value, UP) else DOWN][rank][step]
         return self.style.least or 0.0, value
 
-    def _shown(self, value: float | None) -> float | None:
+    def _plottable(self, value: float | None) -> float | None:
         return None if value is not None and self.style.log and value <= 0 else value
 
     def place(self) -> dict[str, Any]:
@@ -293,7 +293,7 @@ class _Layers:
         inside = self.style.is_stacked and not self.style.totals
         rows = self._totals() if self.style.is_stacked and self.style.totals else self._each_label()
         if self.style.mark == "bar" and not inside:
-            rows = [row | {"c2": self.style.held(row["c2"])} for row in rows]
+            rows = [row | {"c2": self.style.clamped(row["c2"])} for row in rows]
         rows = [row for row in rows if self.style.holds(row["c2"])]
         if not rows or len(rows) > _MOST_LABELS:
             return []
@@ -319,7 +319,7 @@ class _Layers:
         for rank, series in enumerate(self.data.series):
             middle = sum(self._offsets[rank]) / 2 if self._offsets is not None else None
             for step, (place, value) in enumerate(zip(self.data.places, series.values, strict=True)):
-                if value is None or self._shown(value) is None:
+                if value is None or self._plottable(value) is None:
                     continue
                 at = sum(self._ends(rank, step, value)) / 2 if self.style.is_stacked else value
                 there = place if middle is None else place + middle

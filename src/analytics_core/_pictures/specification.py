@@ -118,8 +118,8 @@ def _drawing(view: ChartView) -> Drawing:
     if kind is not None and not view.table.rows and kind.name != "mixed_timeseries":
         return _message(view, "No data", "The answer has no rows.")
     if kind is None:
-        shown = cells.shortened(str(view.form.get("viz_type")), 60)
-        return tables.as_table(view, f"Charts of the kind {shown} are not drawn; this table shows their data.")
+        kind_text = cells.shortened(str(view.form.get("viz_type")), 60)
+        return tables.as_table(view, f"Charts of the kind {kind_text} are not drawn; this table shows their data.")
     try:
         return kind.draw(view)
     except CannotDrawError as reason:
@@ -131,12 +131,12 @@ def _message(view: ChartView, headline: str, reason: str) -> Drawing:
     canvas = Canvas(view)
     colours, room = view.colours, canvas.room
     width, centre = room.width * 0.9, room.x + room.width / 2
-    told = cells.shortened(reason, 600)
+    text = cells.shortened(reason, 600)
     px = max(min(TITLE_PX, width / text_width(headline, 1, bold=True)), _LEAST_HEADLINE_PX)
     most = max(int(room.height // _HEADLINE_PX), 1)
     heads = wrapped(headline, width / _BOLD_WIDTH, px, most=min(most, 2))
     most = int((room.height - _HEADLINE_PX * len(heads) - 8) // _REASON_PX)
-    lines = wrapped(told, width, 12, most=min(most, 5)) if most > 0 else []
+    lines = wrapped(text, width, 12, most=min(most, 5)) if most > 0 else []
     canvas.rect(room, colours.stripe, radius=4)
     y = room.y + (room.height - _HEADLINE_PX * len(heads) - _REASON_PX * len(lines)) / 2 + _HEADLINE_PX / 2
     for line in heads:
@@ -145,7 +145,7 @@ def _message(view: ChartView, headline: str, reason: str) -> Drawing:
     for line in lines:
         canvas.text(line, centre, y, colours.muted, px=12, align="center")
         y += _REASON_PX
-    return canvas.drawing(f"{headline}: {told}")
+    return canvas.drawing(f"{headline}: {text}")
 
 
 def _specification(view: ChartView, drawing: Drawing) -> dict[str, Any]:

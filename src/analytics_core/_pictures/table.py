@@ -34,10 +34,10 @@ class Table:
         return self.labels[name] if name in self.labels else self._label(name)
 
     def _label(self, name: str) -> str:
-        told = self.data.labels.get(name)
-        if told is None and name == _TIME:
+        label = self.data.labels.get(name)
+        if label is None and name == _TIME:
             return "time"
-        return cells.shortened(str(told or name)) or cells.EMPTY
+        return cells.shortened(str(label or name)) or cells.EMPTY
 
     def values(self, name: str) -> list[Any]:
         """Return the values of a column."""

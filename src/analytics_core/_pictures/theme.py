@@ -147,9 +147,9 @@ def series_colours(
     palette = _SCHEMES.get(scheme or "", colours.series)
     found = []
     for place, label in enumerate(labels):
-        told = (own or {}).get(label)
-        if is_colour(told):
-            found.append(str(told))
+        colour = (own or {}).get(label)
+        if is_colour(colour):
+            found.append(str(colour))
             continue
         turn, step = divmod(place, len(palette))
         base = palette[step]
@@ -161,9 +161,9 @@ _TOWARDS: Final = ("#000000", "#ffffff")
 _SHARES: Final = (0.2, 0.45, 0.35, 0.25)
 
 
-def is_colour(told: Any) -> bool:
+def is_colour(colour: Any) -> bool:
     """Tell whether a value of a form is a colour that pictures take: `#rgb`, `#rrggbb` or `rgb(r, g, b)`."""
-    return isinstance(told, str) and _COLOUR.fullmatch(told) is not None
+    return isinstance(colour, str) and _COLOUR.fullmatch(colour) is not None
 
 
 def heat_colours(colours: Colours, scheme: str | None) -> tuple[str, ...]:

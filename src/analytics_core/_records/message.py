@@ -37,10 +37,10 @@ def checked_line(text: str, field_name: str) -> str:
     if any(character in "\r\n\0\u2028\u2029\x85\x0b\x0c" for character in text):
         raise NotificationError(f"the {field_name} of a message must be one line, without line breaks and NUL")
     plain = "".join(" " if unicodedata.category(character) == "Cc" else character for character in text)
-    return whole_unicode(plain)
+    return valid_unicode(plain)
 
 
-def whole_unicode(text: str) -> str:
+def valid_unicode(text: str) -> str:
     """Return a text that can be encoded: halves of surrogate pairs become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
@@ -109,8 +109,8 @@ def _file_name(name: str) -> str:
     if len(plain.encode()) <= _LONGEST_NAME:
         return plain
     stem, dot, ending = plain.rpartition(".")
-    kept = f"{dot}{ending}" if stem and len(ending.encode()) <= 10 else ""
-    return plain.encode()[: _LONGEST_NAME - len(kept.encode())].decode("utf-8", "ignore") + kept
+    suffix = f"{dot}{ending}" if stem and len(ending.encode()) <= 10 else ""
+    return plain.encode()[: _LONGEST_NAME - len(suffix.encode())].decode("utf-8", "ignore") + suffix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
@@ -162,7 +162,7 @@ def _body(text: str) -> str:
 
 def plain_text(text: str) -> str:
     """Return a text that every store and receiver takes: without NUL and halves of surrogate pairs."""
-    return whole_unicode(text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
+    return valid_unicode(text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -197,14 +197,14 @@ class Recipient:
     def receiver(self) -> str:
         """What takes it there, as queues and logs name it: e-mail is one receiver, and each host of web hooks."""
         has_host = bool(self.to) and "://" in self.to[0]
-        return f"{self.kind} {shown_address(self.to[0])}" if has_host else self.kind
+        return f"{self.kind} {display_address(self.to[0])}" if has_host else self.kind
 
     def __repr__(self) -> str:
-        shown = (f"{name}={tuple(map(shown_address, getattr(self, name)))!r}" for name in ("to", "cc", "bcc"))
-        return f"Recipient(kind={self.kind!r}, {', '.join(shown)})"
+        fields = (f"{name}={tuple(map(display_address, getattr(self, name)))!r}" for name in ("to", "cc", "bcc"))
+        return f"Recipient(kind={self.kind!r}, {', '.join(fields)})"
 
 
-def shown_address(address: str) -> str:
+def display_address(address: str) -> str:
     """Return an address as messages and logs show it: of a web hook no more than its host."""
     if "://" not in address:
         return address
@@ -216,7 +216,7 @@ def shown_address(address: str) -> str:
 
 
 def is_masked(address: str) -> bool:
-    """Tell whether it is what `shown_address` gives for a web hook, in place of the address itself."""
+    """Tell whether it is what `display_address` gives for a web hook, in place of the address itself."""
     return "://" in address and address.endswith(f"/{MASK}")
 
 
@@ -256,7 +256,7 @@ class Delivery:
         """Return what is told of it, with the address and the reason; None where it was delivered."""
         if self.is_delivered:
             return None
-        address = shown_address(self.address)
+        address = display_address(self.address)
         how = "may or may not have been reached" if self.state is DeliveryState.UNKNOWN else "was not reached"
         return NotificationError(
             f"{address} {how}: {self.reason}",
@@ -266,4 +266,4 @@ class Delivery:
         )
 
     def __repr__(self) -> str:
-        return f"Delivery({shown_address(self.address)!r}, {self.state.value!r}, {self.reason!r})"
+        return f"Delivery({display_address(self.address)!r}, {self.state.value!r}, {self.reason!r})"

@@ -150,7 +150,7 @@ class RowRule(StoredRecord):
     dataset_ids: tuple[int, ...] = ()
 
 
-HeldValue = str | int | float
+RuleValue = str | int | float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +161,7 @@ class Placeholder:
     """
 
     mark: str
-    value: HeldValue
+    value: RuleValue
     is_member: bool = False
 
 

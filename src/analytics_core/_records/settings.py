@@ -374,7 +374,7 @@ _WORDS: Final = re.compile(
     "|test|tests|testing|dev|development|prod|production|staging|local|demo|your|own|this|that|here|some|very|super"
     "|strong|long|the|my|is|to|me|in|of|for|and|key|keys|jwt|core|app|embed|embedded|web|server|host"
 )
-_FEWEST_LEFT: Final = 6
+_FEWEST_OTHERS: Final = 6
 """So many characters must be left beside such words, half of them no sequence and no repetition."""
 
 _FEWEST_UNFORESEEN: Final = 10
@@ -386,8 +386,8 @@ def can_be_guessed(key: str) -> bool:
     plain = _NOT_LETTERS.sub("", key.casefold())
     if any(placeholder in plain for placeholder in _PLACEHOLDERS) or len(set(key)) < _FEWEST_DIFFERENT:
         return True
-    left = _WORDS.sub("", plain) if plain else key
-    return len(left) < _FEWEST_LEFT or 2 * _unforeseen(left) < _FEWEST_LEFT or _unforeseen(key) < _FEWEST_UNFORESEEN
+    rest = _WORDS.sub("", plain) if plain else key
+    return len(rest) < _FEWEST_OTHERS or 2 * _unforeseen(rest) < _FEWEST_OTHERS or _unforeseen(key) < _FEWEST_UNFORESEEN
 
 
 def _unforeseen(text: str) -> int:

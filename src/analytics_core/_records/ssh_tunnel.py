@@ -41,16 +41,16 @@ class StoredTunnel:
 
     def to_secret(self) -> Secret:
         """Return the text to store."""
-        kept = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Secret(json.dumps({n: v.reveal() if isinstance(v, Secret) else v for n, v in kept.items()}))
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Secret(json.dumps({n: v.reveal() if isinstance(v, Secret) else v for n, v in values.items()}))
 
     @classmethod
     def from_secret(cls, text: Secret) -> StoredTunnel:
         """Return the tunnel of a stored text; StoredDataError when it is none."""
         try:
-            kept = json.loads(text.reveal())
-            secrets = {name: Secret(kept.pop(name)) for name in SECRETS if kept.get(name) is not None}
-            return cls(**{**kept, **secrets})
+            values = json.loads(text.reveal())
+            secrets = {name: Secret(values.pop(name)) for name in SECRETS if values.get(name) is not None}
+            return cls(**{**values, **secrets})
         except (ValueError, TypeError, AttributeError):
             pass  # raised below: what is stored must not be in a traceback
         raise StoredDataError("the stored SSH tunnel of the database cannot be read; store it again")

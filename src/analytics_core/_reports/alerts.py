@@ -85,10 +85,10 @@ def fires_unless_empty(columns: Sequence[str], rows: Sequence[Sequence[Any]]) ->
     has_value, value = single_value(columns, rows)
     row = {columns[0]: value} if has_value else None
     number = _number(value)
-    shown = None if number is None or not number.is_finite() else float(number)
+    amount = None if number is None or not number.is_finite() else float(number)
     if not has_value or value is None or (number is not None and number.is_nan()):
         return Verdict(is_triggered=False, value_row=row, reason=NULL_VALUE if has_value else NO_ROWS)
-    return Verdict(is_triggered=value != "" and number != 0, value=shown, value_row=row)
+    return Verdict(is_triggered=value != "" and number != 0, value=amount, value_row=row)
 
 
 def fires_when(

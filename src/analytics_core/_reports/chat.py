@@ -17,7 +17,7 @@ _CALLS: Final = re.compile(r"@(?=(?:all|channel|everyone|group|here)\b)", re.IGN
 _UNSEEN: Final = "\N{ZERO WIDTH SPACE}"
 
 
-def chat_text(message: Message, *, max_characters: int, left_out: Sequence[Attachment] = (), why: str = "") -> str:
+def chat_text(message: Message, *, max_characters: int, omitted: Sequence[Attachment] = (), why: str = "") -> str:
     """Return subject, text and notes of a message, escaped, in at most `max_characters`.
 
     Of a longer text the beginning is there, and the link. Words that call everybody in a channel call nobody.
@@ -25,18 +25,18 @@ def chat_text(message: Message, *, max_characters: int, left_out: Sequence[Attac
     Args:
         message: what is said.
         max_characters: 1,000 at least.
-        left_out: files and pictures that are named in a note.
+        omitted: files and pictures that are named in a note.
         why: they are, as the end of a sentence of its own.
     """
-    whole = "\n\n".join(part for part in (message.subject, message.text.strip()) if part)
-    notes = [without(replace(message, text="", html=None), left_out, why=why).text.strip()] if left_out else []
-    text = "\n\n".join((_plain(whole), *map(_plain, notes)))
+    body = "\n\n".join(part for part in (message.subject, message.text.strip()) if part)
+    notes = [without(replace(message, text="", html=None), omitted, why=why).text.strip()] if omitted else []
+    text = "\n\n".join((_plain(body), *map(_plain, notes)))
     if len(text) <= max_characters:
         return text
     where = f"; see {message.link}" if message.link else ""
     notes = [f"The rest of this text is too long for a chat{where}.", *notes]
     tail = _beginning("\n\n".join(notes), max_characters // 2)
-    return f"{_beginning(whole, max_characters - len(tail) - 2)}\n\n{tail}"
+    return f"{_beginning(body, max_characters - len(tail) - 2)}\n\n{tail}"
 
 
 def _plain(text: str) -> str:

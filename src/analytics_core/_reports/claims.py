@@ -34,7 +34,7 @@ _OPEN: Final = (ListFilter(col="end_dttm", op="is_null", val=True),)
 _FEW_SCHEDULES: Final = 500
 _OPEN_OF_ALL: Final = ListQuery(filters=_OPEN, page_size=10_000_000)
 _NOTHING_LOGGED_BEFORE: Final = timedelta(days=90)
-_LONGEST_KEPT_DAYS: Final = 36_500
+_LONGEST_RETENTION_DAYS: Final = 36_500
 _LONGEST_WAIT: Final = timedelta(days=1)
 _RESOLUTION: Final = timedelta(microseconds=1)
 
@@ -77,12 +77,12 @@ class DueRuns:
         *,
         on_time_s: float,
         lease_s: float,
-        is_held: Callable[[UnitOfWork, str, timedelta], bool | None],
+        is_leased: Callable[[UnitOfWork, str, timedelta], bool | None],
     ) -> None:
         self._store = store
         self._on_time = timedelta(seconds=on_time_s)
         self._lease = timedelta(seconds=lease_s)
-        self._is_held = is_held
+        self._is_claimed = is_leased
 
     def look(self, now: datetime) -> tuple[Sequence[ReportExecution], Sequence[ReportProgress]]:
         """Return what `open_runs` and `due` do, both as of one moment."""
@@ -187,10 +187,10 @@ class DueRuns:
             return False
         if run.lease_until is not None and run.lease_until > now:
             return True
-        is_held = False if run.job_id is None else self._is_held(unit, run.job_id, ago)
-        if is_held is None:
+        is_leased = False if run.job_id is None else self._is_claimed(unit, run.job_id, ago)
+        if is_leased is None:
             raise _UndecidedError
-        return is_held
+        return is_leased
 
     def _made_up_for(
         self, times: Sequence[datetime], policy: MissedRuns, *, now: datetime, is_all: bool
@@ -256,9 +256,9 @@ def _crontab_of(schedule: ReportSchedule) -> Crontab | None:
         return None
 
 
-def kept_for(log_retention: int | None) -> timedelta | None:
+def retention_of(log_retention: int | None) -> timedelta | None:
     """Return for how long the log of a schedule is kept, by its days, a century at most; None: for ever."""
-    days = min(log_retention or 0, _LONGEST_KEPT_DAYS)
+    days = min(log_retention or 0, _LONGEST_RETENTION_DAYS)
     return timedelta(days=days) if days > 0 else None
 
 
@@ -272,7 +272,7 @@ def _policy_of(schedule: ReportSchedule) -> MissedRuns:
 
 def _times(schedule: ReportSchedule, crontab: Crontab, first: datetime, now: datetime) -> Iterator[datetime]:
     """Yield the due times from `first` until now whose log would still be kept."""
-    start = max(first, now - (kept_for(schedule.log_retention) or _NOTHING_LOGGED_BEFORE)) - _RESOLUTION
+    start = max(first, now - (retention_of(schedule.log_retention) or _NOTHING_LOGGED_BEFORE)) - _RESOLUTION
     for moment in due_times(crontab, schedule.timezone, after=start):
         if moment > now:
             return

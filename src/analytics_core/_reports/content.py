@@ -16,7 +16,7 @@ from analytics_core._content.dashboards.answers import AnsweredDashboard, Dashbo
 from analytics_core._content.dashboards.namespace import Dashboards
 from analytics_core._content.field_formatter import MarkdownToHtml
 from analytics_core._content.pictures.picture import Picture
-from analytics_core._content.questions.acting import given_state
+from analytics_core._content.questions.acting_filters import given_state
 from analytics_core._content.questions.queries import ChartQueries
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.engines.types import ValueKind
@@ -164,20 +164,20 @@ class ContentMaker:
         """
         dashboard = None if schedule.chart_id is not None else self._dashboard(schedule)
         charts = tuple(self._charts(schedule, dashboard))
-        asked = format_of(schedule)
+        report_format = format_of(schedule)
         options = options_of(schedule.extra)
-        pictures = ReportPictures(self._runtime, schedule, asked, self._cancel)
+        pictures = ReportPictures(self._runtime, schedule, report_format, self._cancel)
         drawn = pictures.of_dashboard(dashboard) if dashboard else pictures.of_chart(charts[0].chart, charts[0].results)
         files = (*self._files(charts, _files_of(schedule), facts), *pictures.files(drawn, name=_file_name(facts.title)))
         images = pictures.images(drawn, name=_file_name(facts.title))
-        shown = charts if asked == ReportFormat.TEXT else ()
+        text_charts = charts if report_format == ReportFormat.TEXT else ()
         body = _Body(
             heading=facts.name,
             title=facts.title,
             below=" · ".join(_below(facts)),
             words=tuple(filter(None, (filled_in(options.body or "", facts), schedule.context_markdown))),
             link=self.link_of(schedule),
-            charts=shown,
+            charts=text_charts,
             files=files,
             images=tuple((image, drawn) for image in images if drawn is not None),
         )
@@ -300,11 +300,11 @@ class ContentMaker:
         return None if chart.dataset_id is None else runner.dataset(chart.dataset_id)
 
     # ------------------------------------------------------------------------------------------------------ files
-    def _files(self, charts: Sequence[ChartContent], asked: Collection[str], facts: RunFacts) -> Iterator[Attachment]:
-        if AttachedFormat.XLSX in asked:
+    def _files(self, charts: Sequence[ChartContent], formats: Collection[str], facts: RunFacts) -> Iterator[Attachment]:
+        if AttachedFormat.XLSX in formats:
             content = xlsx_bytes(tuple(_sheets(charts)))
             yield Attachment(name=f"{_file_name(facts.title)}.xlsx", content_type=_XLSX, content=content)
-        if AttachedFormat.CSV in asked:
+        if AttachedFormat.CSV in formats:
             for chart in charts:
                 yield from (chart.file,) if chart.file else _csv_files(chart)
 
@@ -373,8 +373,8 @@ class _Body:
         """Return it as plain text."""
         tables = ("\n\n".join(filter(None, (self._title(chart), self._table(chart)))) for chart in self.charts)
         attached = ["Attached: " + ", ".join(file.name for file in self.files)] if self.files else []
-        shown = (picture.description for _, picture in self.images)
-        parts = [f"{self.heading}\n{self.below}", *self.words, *shown, *tables, *attached, *filter(None, (self.link,))]
+        texts = (picture.description for _, picture in self.images)
+        parts = [f"{self.heading}\n{self.below}", *self.words, *texts, *tables, *attached, *filter(None, (self.link,))]
         return "\n\n".join(parts) + "\n"
 
     def html(self) -> str:

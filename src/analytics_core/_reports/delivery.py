@@ -8,7 +8,7 @@ from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Final
 
-from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, plain_text, shown_address
+from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, display_address, plain_text
 from analytics_core._reports import ENTRY_POINTS
 from analytics_core._tools.log import line_log
 from analytics_core.errors import AnalyticsError, NotificationError, SettingsError
@@ -66,18 +66,18 @@ class RetryPolicy:
     total_s: float = 300.0
 
 
-def later_s(errors: Iterable[NotificationError], *, waited_s: float, left_s: float) -> float | None:
+def later_s(errors: Iterable[NotificationError], *, waited_s: float, remaining_s: float) -> float | None:
     """Return in how many seconds those are tried again who were away; None: nobody was, or no more.
 
     That is as long as the run has lasted, from a minute to a quarter of an hour, and as receivers ask for at least. The
-    last attempt comes when `left_s` are over; with less than a minute there is none. Nobody is waited for who asks for
+    last attempt comes when `remaining_s` are over; with less than a minute there is none. No one is waited for who asks
     more than that: they are tried with the others.
     """
-    rests_s = [rest_s for error in errors if error.retryable and (rest_s := error.retry_after_s or 0.0) <= left_s]
-    if not rests_s or left_s < FIRST_LATER_S:
+    rests_s = [rest_s for error in errors if error.retryable and (rest_s := error.retry_after_s or 0.0) <= remaining_s]
+    if not rests_s or remaining_s < FIRST_LATER_S:
         return None
     own = min(max(waited_s, FIRST_LATER_S), _LONGEST_LATER_S)
-    return min(max(own, *rests_s), left_s)
+    return min(max(own, *rests_s), remaining_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,25 +150,25 @@ class Deliveries:
             pause: is called between two attempts, with what became of it until then and with what waits for the next
                 one; what it raises ends the delivery.
         """
-        asked = tuple(address for address in recipient.addresses if only is None or address in only)
+        addresses = tuple(address for address in recipient.addresses if only is None or address in only)
         position = next(self._positions(recipient), None)
         if position is None:
             reason = f"no notifier takes recipients of the kind {recipient.kind!r}; {_HOW_TO_GIVE_ONE}"
-            return tuple(_failed(address, DeliveryState.REFUSED, reason) for address in asked)
+            return tuple(_failed(address, DeliveryState.REFUSED, reason) for address in addresses)
         outages = {} if outages is None else outages
         again = (DeliveryState.UNAVAILABLE, *((DeliveryState.UNKNOWN,) if repeats_unknown else ()))
-        found = self._by(position, message, recipient, asked, again=again, outages=outages, pause=pause)
-        return tuple(found[address] for address in asked)
+        found = self._by(position, message, recipient, addresses, again=again, outages=outages, pause=pause)
+        return tuple(found[address] for address in addresses)
 
     def deliver_by_any(self, message: Message, recipient: Recipient, *, outages: Outages) -> tuple[Delivery, ...]:
         """Send a message as `deliver` does, and what one notifier does not bring there by the next that takes it."""
         found: dict[str, Delivery] = {}
-        left = recipient.addresses
+        rest = recipient.addresses
         for position in self._positions(recipient):
             again = (DeliveryState.UNAVAILABLE,)
-            found |= self._by(position, message, recipient, left, again=again, outages=outages, pause=_only_sleep)
-            left = tuple(one for one in left if found[one].state in (DeliveryState.UNAVAILABLE, DeliveryState.REFUSED))
-            if not left:
+            found |= self._by(position, message, recipient, rest, again=again, outages=outages, pause=_only_sleep)
+            rest = tuple(one for one in rest if found[one].state in (DeliveryState.UNAVAILABLE, DeliveryState.REFUSED))
+            if not rest:
                 break
         return tuple(found.values())
 
@@ -177,7 +177,7 @@ class Deliveries:
         position: int,
         message: Message,
         recipient: Recipient,
-        asked: Sequence[str],
+        addresses: Sequence[str],
         *,
         again: Collection[DeliveryState],
         outages: Outages,
@@ -187,31 +187,31 @@ class Deliveries:
         notifier, place = self._notifiers[position], (position, recipient.receiver)
         outage = outages.get(place)
         begun = self._clock.monotonic() if outage is None else outage.since_s
-        found = _attempt(notifier, message, recipient, asked) if outage is None else _passed_over(outage, asked)
+        found = _attempt(notifier, message, recipient, addresses) if outage is None else _passed_over(outage, addresses)
         for attempt in range(1 if outage is None else self._policy.attempts - 1, self._policy.attempts):
-            left = [address for address in asked if found[address].state in again]
-            if not left:
+            rest = [address for address in addresses if found[address].state in again]
+            if not rest:
                 break
-            pause_s = self._pause_s(attempt, [found[address] for address in left])
+            pause_s = self._pause_s(attempt, [found[address] for address in rest])
             if self._clock.monotonic() - begun + pause_s > self._policy.total_s:
                 break
             pause(tuple(found.values()), partial(self._sleeper.sleep, pause_s))
-            found = {**found, **_attempt(notifier, message, recipient, left)}
+            found = {**found, **_attempt(notifier, message, recipient, rest)}
         if any(delivery.state not in again for delivery in found.values()):
             outages.pop(place, None)
-        elif outage is None and asked:
-            outages[place] = Outage(since_s=begun, reason=found[asked[-1]].reason)
+        elif outage is None and addresses:
+            outages[place] = Outage(since_s=begun, reason=found[addresses[-1]].reason)
         return found
 
     def _positions(self, recipient: Recipient) -> Iterator[int]:
         """Yield where the notifiers stand that take this recipient."""
         return (at for at, notifier in enumerate(self._notifiers) if _takes(notifier, recipient))
 
-    def _pause_s(self, attempt: int, left: Iterable[Delivery]) -> float:
+    def _pause_s(self, attempt: int, deliveries: Iterable[Delivery]) -> float:
         """Return the seconds before the next attempt: half of them at random, and what receivers ask for at least."""
         most = min(self._policy.first_pause_s * 2.0 ** (attempt - 1), self._policy.longest_pause_s)
         own = most * (0.5 + self._jitter() / 2)
-        return max((delivery.retry_after_s or 0.0 for delivery in left), default=0.0) + own
+        return max((delivery.retry_after_s or 0.0 for delivery in deliveries), default=0.0) + own
 
 
 def _takes(notifier: Notifier, recipient: Recipient) -> bool:
@@ -235,20 +235,20 @@ def _attempt(
     if not addresses:
         return {}
     try:
-        told = {found.address: _checked(found) for found in notifier.send(message, recipient, only=addresses)}
+        outcomes = {found.address: _checked(found) for found in notifier.send(message, recipient, only=addresses)}
     except NotificationError as error:
         state = DeliveryState.UNAVAILABLE if error.retryable else DeliveryState.REFUSED
         failures = (_failed(address, state, error.message) for address in addresses)
-        told = {one.address: _checked(replace(one, retry_after_s=error.retry_after_s)) for one in failures}
+        outcomes = {one.address: _checked(replace(one, retry_after_s=error.retry_after_s)) for one in failures}
     except AnalyticsError as error:
         state = DeliveryState.UNAVAILABLE if error.retryable else DeliveryState.REFUSED
-        told = {address: _failed(address, state, error.message) for address in addresses}
+        outcomes = {address: _failed(address, state, error.message) for address in addresses}
     except Exception as error:  # border: a host's own code, of which nobody knows how far it came
-        _LOG.warning("a notifier failed (%s) at %s", type(error).__name__, ", ".join(map(shown_address, addresses)))
+        _LOG.warning("a notifier failed (%s) at %s", type(error).__name__, ", ".join(map(display_address, addresses)))
         reason = "the notifier failed, and nobody knows how far it came; the log tells of what kind its error was"
-        told = {address: _failed(address, DeliveryState.UNKNOWN, reason) for address in addresses}
+        outcomes = {address: _failed(address, DeliveryState.UNKNOWN, reason) for address in addresses}
     missing = "the notifier did not tell what became of it"
-    return {address: told.get(address) or _failed(address, DeliveryState.UNKNOWN, missing) for address in addresses}
+    return {address: outcomes.get(address) or _failed(address, DeliveryState.UNKNOWN, missing) for address in addresses}
 
 
 def _checked(delivery: Delivery) -> Delivery:

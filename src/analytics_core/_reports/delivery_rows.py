@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, shown_address
+from analytics_core._records.message import Delivery, DeliveryState, Message, Recipient, display_address
 from analytics_core._records.report import ReportDelivery, ReportExecution
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core.errors import NotificationError
@@ -47,7 +47,7 @@ def opened(
     execution: ReportExecution,
     recipient: Recipient,
     message: Message,
-    asked: Sequence[str],
+    addresses: Sequence[str],
     *,
     repeats: bool,
 ) -> OpenedDelivery:
@@ -55,8 +55,8 @@ def opened(
 
     `repeats`: it goes once more where it may have come already.
     """
-    keys = {address: _key(recipient, address) for address in asked}
-    known = known_deliveries(unit, execution, recipient, asked)
+    keys = {address: _key(recipient, address) for address in addresses}
+    known = known_deliveries(unit, execution, recipient, addresses)
     rows: dict[str, ReportDelivery] = {}
     failures: list[NotificationError] = []
     for address, key in keys.items():
@@ -115,7 +115,7 @@ def _sending(execution: ReportExecution, recipient: Recipient, message: Message,
     return ReportDelivery(
         execution_id=execution.id,
         recipient_key=_key(recipient, address),
-        address=shown_address(address),
+        address=display_address(address),
         state=_SENDING,
         subject=message.subject,
         files=json.dumps([file.name for file in (*message.images, *message.attachments)], ensure_ascii=False),

@@ -97,7 +97,7 @@ class RunDispatcher:
         self._finished = 0
 
     # ------------------------------------------------------------------------------------------- what others left
-    def left_behind(self, first_runs: Sequence[ReportExecution]) -> Iterator[ReportExecution]:
+    def abandoned_runs(self, first_runs: Sequence[ReportExecution]) -> Iterator[ReportExecution]:
         """Yield those of the first runs of schedules that nobody does any more; end those that take too long."""
         if not first_runs:
             return
@@ -140,7 +140,7 @@ class RunDispatcher:
             following = first_open(unit, run.schedule_id)
         if following is None or following.id == run.id:
             return None
-        return next(self.left_behind((following,)), None)
+        return next(self.abandoned_runs((following,)), None)
 
     # ----------------------------------------------------------------------------------------------------- running
     def begin(self, run: ReportExecution | None, schedule: ReportSchedule | None = None) -> None:
@@ -191,7 +191,7 @@ class RunDispatcher:
     def wait_for(self, job_id: str) -> None:
         """Wait until a job of this process is over."""
         ending = self._runtime.content.job_registry.ending(job_id)
-        while ending is not None and not ending.is_told and self._goes_on(job_id):
+        while ending is not None and not ending.is_reported and self._goes_on(job_id):
             ending.wait(_LOOK_S)
 
     def _turn(self, run: ReportExecution) -> _Turn:
@@ -201,7 +201,7 @@ class RunDispatcher:
     def _go_on(self) -> None:
         """Begin all whose turn it is, after what is over gave its place back."""
         for flight in tuple(self._flying):
-            if flight.ending is None or flight.ending.is_told:
+            if flight.ending is None or flight.ending.is_reported:
                 self._flying.remove(flight)
                 self._count(flight)
         while self._has_room and (turn := self._turns.take()) is not None:
@@ -249,13 +249,13 @@ class RunDispatcher:
         """
         run = turn.run
         if run.attempts >= MOST_ATTEMPTS:
-            told = f"each of {run.attempts} processes that tried it ended before it was done"
-            self._close(run, RunEvent.FAILED, told, ErrorType.ASYNC_WORKERS_ERROR)
+            message = f"each of {run.attempts} processes that tried it ended before it was done"
+            self._close(run, RunEvent.FAILED, message, ErrorType.ASYNC_WORKERS_ERROR)
             return None
-        job_id, asked = new_job_id(), {RUN: run.id} if self._waits else {RUN: run.id, FOLLOW: 1}
+        job_id, work = new_job_id(), {RUN: run.id} if self._waits else {RUN: run.id, FOLLOW: 1}
         try:
             self._submit_job(
-                asked,
+                work,
                 turn.queue,
                 turn.user_id,
                 job_id=job_id,
@@ -337,5 +337,5 @@ def queue_of(schedule: ReportSchedule) -> str:
 
 
 def _queue(names: Sequence[str], schedule: ReportSchedule) -> str:
-    shown = BESIDE.join(f"{_QUEUE}{name[:_LONGEST_NAME]}" for name in names[:_MOST_NAMES])
-    return f"{shown}{OWNER}user {schedule.executor_id}"
+    prefix = BESIDE.join(f"{_QUEUE}{name[:_LONGEST_NAME]}" for name in names[:_MOST_NAMES])
+    return f"{prefix}{OWNER}user {schedule.executor_id}"

@@ -144,11 +144,11 @@ def mail_parts(message: Message) -> Iterator[bytes]:
     body: Iterable[bytes] = _text_part("plain", message.text)
     boundary = hashlib.sha256(message.key.encode()).hexdigest()[:24]
     if message.html is not None:
-        shown: Iterable[bytes] = _text_part("html", message.html)
+        html_part: Iterable[bytes] = _text_part("html", message.html)
         if message.images:
             pictures = (_file_part(image, is_inline=True) for image in message.images)
-            shown = _multipart("related", f"r_{boundary}", [shown, *pictures], root="text/html")
-        body = _multipart("alternative", f"a_{boundary}", [body, shown])
+            html_part = _multipart("related", f"r_{boundary}", [html_part, *pictures], root="text/html")
+        body = _multipart("alternative", f"a_{boundary}", [body, html_part])
     files = message.attachments if message.html is not None else (*message.images, *message.attachments)
     if files:
         parts = (_file_part(file, is_inline=False) for file in files)
@@ -158,8 +158,8 @@ def mail_parts(message: Message) -> Iterator[bytes]:
 
 def _multipart(kind: str, boundary: str, parts: Sequence[Iterable[bytes]], *, root: str = "") -> Iterator[bytes]:
     """Yield parts with a boundary between, which none of them has: neither of their encodings writes `=_`."""
-    told = f'; type="{root}"' if root else ""
-    yield f'Content-Type: multipart/{kind}{told};\r\n boundary="=_{boundary}"\r\n\r\n'.encode()
+    type_option = f'; type="{root}"' if root else ""
+    yield f'Content-Type: multipart/{kind}{type_option};\r\n boundary="=_{boundary}"\r\n\r\n'.encode()
     for part in parts:
         yield f"--=_{boundary}\r\n".encode()
         yield from part
@@ -196,37 +196,37 @@ def fitted(message: Message, *, max_bytes: int) -> tuple[Message, tuple[Attachme
     if room < 0:
         message = _shortened(message, most_characters=(max_bytes - _HEADERS_OF_MAIL) // _BYTES_OF_CHARACTER)
         room = 0
-    left_out = []
+    omitted = []
     for file in (*message.images, *message.attachments):
         size = _encoded_bytes(file)
         if size <= room:
             room -= size
         else:
-            left_out.append(file)
-    if not left_out:
+            omitted.append(file)
+    if not omitted:
         return message, ()
-    return without(message, left_out, why="It would have made this mail too large"), tuple(left_out)
+    return without(message, omitted, why="It would have made this mail too large"), tuple(omitted)
 
 
-def without(message: Message, left_out: Sequence[Attachment], *, why: str) -> Message:
+def without(message: Message, omitted: Sequence[Attachment], *, why: str) -> Message:
     """Return a message without some of its files and pictures, and a note with the link where they were."""
-    gone = {id(file) for file in left_out}
-    named = ", ".join(f"{file.name} ({_size(file.size_bytes)})" for file in left_out)
-    told = f"Not attached: {named}. {why}"
-    text = f"{message.text.rstrip()}\n\n{told}{f'; see {message.link}' if message.link else ''}.\n"
+    gone = {id(file) for file in omitted}
+    named = ", ".join(f"{file.name} ({_size(file.size_bytes)})" for file in omitted)
+    note = f"Not attached: {named}. {why}"
+    text = f"{message.text.rstrip()}\n\n{note}{f'; see {message.link}' if message.link else ''}.\n"
     return replace(
         message,
         text=text,
-        html=None if message.html is None else _html_without(message.html, left_out, told=told, link=message.link),
+        html=None if message.html is None else _html_without(message.html, omitted, reason=note, link=message.link),
         images=tuple(file for file in message.images if id(file) not in gone),
         attachments=tuple(file for file in message.attachments if id(file) not in gone),
     )
 
 
-def _html_without(page: str, left_out: Sequence[Attachment], *, told: str, link: str | None) -> str:
+def _html_without(page: str, omitted: Sequence[Attachment], *, reason: str, link: str | None) -> str:
     where = "" if link is None else f'; see <a href="{html.escape(link)}">{html.escape(link)}</a>'
-    note = f"<p>{html.escape(told)}{where}.</p>"
-    for file in left_out:
+    note = f"<p>{html.escape(reason)}{where}.</p>"
+    for file in omitted:
         if file.content_id:
             tag = rf"<img\b{_IN_TAG}\bsrc=([\"'])cid:{re.escape(file.content_id)}\1{_IN_TAG}>"
             page = re.sub(tag, f"<em>[{html.escape(file.name)}]</em>", page)
@@ -237,8 +237,8 @@ def _html_without(page: str, left_out: Sequence[Attachment], *, told: str, link:
 def _shortened(message: Message, *, most_characters: int) -> Message:
     """Return a message with the beginning of its text alone."""
     where = f"; see {message.link}" if message.link else ""
-    told = f"The rest of this text would have made this mail too large{where}."
-    return replace(message, text=f"{message.text[: max(most_characters, 0)].rstrip()}\n\n{told}\n", html=None)
+    note = f"The rest of this text would have made this mail too large{where}."
+    return replace(message, text=f"{message.text[: max(most_characters, 0)].rstrip()}\n\n{note}\n", html=None)
 
 
 def _bytes_of_text(message: Message) -> int:

@@ -83,15 +83,15 @@ class ReportPictures:
         ReportError: it is one, and no renderer is wired any more.
     """
 
-    def __init__(self, runtime: ReportsRuntime, schedule: ReportSchedule, asked: str, cancel: CancelToken) -> None:
+    def __init__(self, runtime: ReportsRuntime, schedule: ReportSchedule, kind: str, cancel: CancelToken) -> None:
         self._schedule = schedule
-        self._format = _FORMATS.get(asked)
+        self._format = _FORMATS.get(kind)
         self._runtime = runtime.content
         if self._format is None:
             return
         if runtime.content.renderer is None:
             raise ReportError(
-                f"report schedule {schedule.id} asks for {asked}, and the process that runs it draws no pictures: "
+                f"report schedule {schedule.id} asks for {kind}, and the process that runs it draws no pictures: "
                 'pip install "analytics-core[charts]" there, or choose another format'
             )
         patient = _PatientRenderer(runtime, runtime.content.renderer, cancel)

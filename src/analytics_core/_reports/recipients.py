@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
 
-from analytics_core._records.message import Recipient, is_masked, shown_address
+from analytics_core._records.message import Recipient, display_address, is_masked
 from analytics_core._records.report import ReportSchedule
 from analytics_core._records.secret import Secret
 from analytics_core._reports.mail import parse_address, split_addresses
@@ -53,17 +53,17 @@ def given(recipients: Sequence[ReportRecipient], before: Sequence[Mapping[str, A
     An address of a web hook that is masked, as answers show it, stands for the stored one of its kind that is shown so;
     of several that are shown alike, in their order, where all of them are there. Others stay masked, and are refused.
     """
-    kept: list[dict[str, Any]] = [{"type": one.type.value, _CONFIG: _texts(one)} for one in recipients]
-    stored_places = _by_what_is_shown(before, shown_address)
-    masked = [one for one in kept if is_masked(one[_CONFIG].get("target", ""))]
-    for place, configs in _by_what_is_shown(masked, str).items():
+    entries: list[dict[str, Any]] = [{"type": one.type.value, _CONFIG: _texts(one)} for one in recipients]
+    stored_places = _by_display(before, display_address)
+    masked = [one for one in entries if is_masked(one[_CONFIG].get("target", ""))]
+    for place, configs in _by_display(masked, str).items():
         targets = [config["target"] for config in stored_places.get(place, ())]
         if len(targets) != len(configs) and len(set(targets)) == 1:
             targets = targets[:1] * len(configs)
         if len(targets) == len(configs):
             for config, target in zip(configs, targets, strict=True):
                 config["target"] = target
-    return kept
+    return entries
 
 
 def _texts(recipient: ReportRecipient) -> dict[str, str]:
@@ -71,7 +71,7 @@ def _texts(recipient: ReportRecipient) -> dict[str, str]:
     return {} if config is None else config.model_dump(by_alias=True, exclude_none=True)
 
 
-def _by_what_is_shown(
+def _by_display(
     recipients: Iterable[Mapping[str, Any]], show: Callable[[str], str]
 ) -> Mapping[tuple[str, str], Sequence[dict[str, str]]]:
     """Return the configurations of recipients that are no e-mail addresses, by their kind and what is shown of them."""
@@ -82,7 +82,7 @@ def _by_what_is_shown(
     return found
 
 
-def shown(schedule: ReportSchedule) -> tuple[RecipientOfReport, ...]:
+def listed_recipients(schedule: ReportSchedule) -> tuple[RecipientOfReport, ...]:
     """Return the recipients of a schedule as its owners see them, numbered from 1; none where they cannot be read."""
     return tuple(
         RecipientOfReport(id=number, type=one["type"], recipient_config_json=json.dumps(_without_secrets(one[_CONFIG])))
@@ -96,7 +96,7 @@ def listed(schedule: ReportSchedule) -> tuple[RecipientOfListItem, ...]:
 
 
 def _without_secrets(config: Mapping[str, str]) -> Mapping[str, str]:
-    return {name: shown_address(text) for name, text in config.items()}
+    return {name: display_address(text) for name, text in config.items()}
 
 
 def receivers(schedule: ReportSchedule) -> tuple[Recipient, ...]:
@@ -161,11 +161,11 @@ def _problem(one: Mapping[str, Any], takes: Callable[[Recipient], bool]) -> str 
         receiver = _receiver(one)
     except NotificationError as error:
         return error.message
-    return None if takes(receiver) else _nobody_takes(receiver)
+    return None if takes(receiver) else _none_takes(receiver)
 
 
-def _nobody_takes(receiver: Recipient) -> str:
+def _none_takes(receiver: Recipient) -> str:
     return (
-        f"cannot be reached: no notifier of this core takes {shown_address(receiver.to[0])!r} as {receiver.kind}; give "
-        "AnalyticsCore one (notifiers=[...])"
+        f"cannot be reached: no notifier of this core takes {display_address(receiver.to[0])!r} as {receiver.kind}; "
+        "give AnalyticsCore one (notifiers=[...])"
     )

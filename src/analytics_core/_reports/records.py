@@ -10,8 +10,8 @@ from typing import Final
 
 from analytics_core._content.changes import changes_of
 from analytics_core._content.dashboards.layout import read_layout
-from analytics_core._content.field_formatter import FieldFormatter, shown_as
-from analytics_core._content.questions.acting import problems_of_given
+from analytics_core._content.field_formatter import FieldFormatter, answer_as
+from analytics_core._content.questions.acting_filters import problems_of_given
 from analytics_core._content.reader import Reader
 from analytics_core._content.stored_json import json_object
 from analytics_core._content.user_directory import UserIndex
@@ -238,8 +238,8 @@ class ScheduleRules:
 
     def _query_problems(self, schedule: ReportSchedule, before: ReportSchedule | None) -> Iterator[Problem]:
         """Yield what is wrong with an alert's query; only a new one, or one for another database, is read."""
-        asked = (schedule.type, schedule.database_id, schedule.sql)
-        is_new = before is None or (before.type, before.database_id, before.sql) != asked
+        requested = (schedule.type, schedule.database_id, schedule.sql)
+        is_new = before is None or (before.type, before.database_id, before.sql) != requested
         if schedule.type != ReportType.ALERT or not is_new or not (schedule.sql or "").strip():
             return
         database = self.reader.databases([schedule.database_id]).get(schedule.database_id or 0)
@@ -253,16 +253,16 @@ class ScheduleRules:
     def _content_problems(
         self, schedule: ReportSchedule, before: ReportSchedule | None, options: ReportOptions
     ) -> Iterator[Problem]:
-        asked = str(options.format or schedule.report_format)
+        report_format = str(options.format or schedule.report_format)
         is_new = before is None or (before.report_format, before.extra) != (schedule.report_format, schedule.extra)
-        if is_new and asked in (ReportFormat.PNG, FurtherFormat.PDF) and not self.draws_pictures:
+        if is_new and report_format in (ReportFormat.PNG, FurtherFormat.PDF) and not self.draws_pictures:
             path = "report_format" if options.format is None else "extra.format"
             message = (
                 'asks for a picture, and this core has no renderer: pip install "analytics-core[charts]" brings one; '
                 "or choose CSV or TEXT, or XLSX by extra.format"
             )
             yield Problem(path=path, message=message)
-        elif asked not in {*ReportFormat, *FurtherFormat}:
+        elif report_format not in {*ReportFormat, *FurtherFormat}:
             yield Problem(path="report_format", message=f"must be one of {', '.join(ReportFormat)}")
         yield from self._dashboard_problems(schedule, options)
         if schedule.custom_width is not None and schedule.custom_width not in WIDTHS:
@@ -293,8 +293,8 @@ class ScheduleRules:
         self, schedule: ReportSchedule, before: ReportSchedule | None, options: ReportOptions
     ) -> Iterator[Problem]:
         """Yield what is wrong with the filters and tabs of a dashboard that `extra` names, where they are new."""
-        asked = (schedule.dashboard_id, schedule.extra)
-        if before is not None and (before.dashboard_id, before.extra) == asked:
+        requested = (schedule.dashboard_id, schedule.extra)
+        if before is not None and (before.dashboard_id, before.extra) == requested:
             return
         dashboard = self.reader.dashboards([schedule.dashboard_id]).get(schedule.dashboard_id or 0)
         if dashboard is None:
@@ -399,11 +399,11 @@ def schedule_get(
 ) -> ReportScheduleGet:
     """Return one schedule (contract, `ReportScheduleRestApi.get`)."""
     stands = {} if progress is None else {name: getattr(progress, name) for name in _PROGRESS}
-    return shown_as(
+    return answer_as(
         ReportScheduleGet,
         schedule,
         **stands,
-        recipients=recipients.shown(schedule),
+        recipients=recipients.listed_recipients(schedule),
         owners=people.references(schedule.owner_ids),
         chart=named.chart,
         dashboard=named.dashboard,
@@ -417,7 +417,7 @@ def schedule_item(
 ) -> ReportScheduleListItem:
     """Return one schedule of a list (contract, `ReportScheduleRestApi.get_list`)."""
     audit = schedule.audit
-    return shown_as(
+    return answer_as(
         ReportScheduleListItem,
         schedule,
         last_eval_dttm=None if progress is None else progress.last_eval_dttm,

@@ -23,7 +23,7 @@ from analytics_core._records.report import (
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobRecord
 from analytics_core._reports.alerts import Verdict, row_text
-from analytics_core._reports.claims import kept_for
+from analytics_core._reports.claims import retention_of
 from analytics_core._reports.content import Content
 from analytics_core._reports.delivery_rows import OpenedDelivery, SentMessage, known_deliveries, opened, record
 from analytics_core._reports.messages import (
@@ -139,20 +139,20 @@ class RunLog:
             RunEndedError: somebody else ended it; what became of the message is recorded all the same.
         """
 
-        def end(unit: UnitOfWork, held: CurrentRun) -> bool:
+        def end(unit: UnitOfWork, current: CurrentRun) -> bool:
             if sent is not None:
-                record(unit, held.execution, sent if held is run else replace(sent, rows=None))
-            done = replace(held, execution=replace(held.execution, **_facts(verdict, messages, held)))
+                record(unit, current.execution, sent if current is run else replace(sent, rows=None))
+            done = replace(current, execution=replace(current.execution, **_facts(verdict, messages, current)))
             return self._end(unit, done, event, message=message, error_type=error_type)
 
         try:
-            is_told = self._changed(run, end)
+            needs_notice = self._changed(run, end)
         except Exception:  # whatever it is goes on upwards: the message is where it is
             if sent is not None:
                 self.close_delivery(run, sent)
             raise
         _log_failure(run.schedule, run.execution, event, message)
-        return is_told
+        return needs_notice
 
     def keep(self, run: CurrentRun, verdict: Verdict) -> CurrentRun:
         """Record what an alert found before it is told to anybody: whoever takes the run up tells the others the same.
@@ -163,9 +163,9 @@ class RunLog:
             RunEndedError: somebody else ended it.
         """
 
-        def keep(unit: UnitOfWork, held: CurrentRun) -> CurrentRun:
-            found = replace(held.execution, **_facts(verdict, (), held))
-            return replace(held, execution=unit.report_executions.update(found, actor_id=None))
+        def keep(unit: UnitOfWork, current: CurrentRun) -> CurrentRun:
+            found = replace(current.execution, **_facts(verdict, (), current))
+            return replace(current, execution=unit.report_executions.update(found, actor_id=None))
 
         return self._changed(run, keep)
 
@@ -176,12 +176,12 @@ class RunLog:
             RunEndedError: somebody else ended it.
         """
 
-        def put_off(unit: UnitOfWork, held: CurrentRun) -> None:
+        def put_off(unit: UnitOfWork, current: CurrentRun) -> None:
             waits = replace(
-                held.execution,
+                current.execution,
                 error_message=message,
                 job_id=None,
-                attempts=held.execution.attempts - 1,
+                attempts=current.execution.attempts - 1,
                 lease_until=unit.now() + timedelta(seconds=seconds),
                 late_on=None,
             )
@@ -201,15 +201,15 @@ class RunLog:
         def end() -> tuple[ReportSchedule, bool]:
             with self.runtime.content.store.unit_of_work() as unit:
                 schedule = unit.report_schedules.get(execution.schedule_id)
-                held = self._held(unit, CurrentRun(schedule=schedule, execution=execution))
-                return schedule, self._end(unit, held, event, message=message, error_type=error_type)
+                current = self._refreshed(unit, CurrentRun(schedule=schedule, execution=execution))
+                return schedule, self._end(unit, current, event, message=message, error_type=error_type)
 
         try:
-            schedule, is_told = until_accepted(end)
+            schedule, needs_notice = until_accepted(end)
         except (RunEndedError, NotFoundError):
             return None
         _log_failure(schedule, execution, event, message)
-        return schedule if is_told else None
+        return schedule if needs_notice else None
 
     def tell_owners(self, execution_id: int) -> None:
         """Tell the owners of a schedule of a run that failed; nobody where either is gone."""
@@ -239,9 +239,9 @@ class RunLog:
             late_on=None,
         )
         unit.report_executions.update(over, actor_id=None)
-        _, is_told = self._stand(unit, replace(run, execution=over), state)
+        _, needs_notice = self._stand(unit, replace(run, execution=over), state)
         self._forget_old(unit, run.schedule)
-        return is_told
+        return needs_notice
 
     def _stand(self, unit: UnitOfWork, run: CurrentRun, state: RunState) -> tuple[ReportProgress, bool]:
         """Record where the schedule stands now; return that, and whether its owners are to be told of an error."""
@@ -251,26 +251,26 @@ class RunLog:
         changes: dict[str, Any] = {"last_eval_dttm": now, "last_state": state.value}
         if state is not RunState.ON_GRACE:
             changes |= {"last_value": execution.value, "last_value_row_json": execution.value_row_json}
-        is_told = state is RunState.ERROR and is_notice_due(
+        needs_notice = state is RunState.ERROR and is_notice_due(
             grace_s=run.schedule.grace_period, last_notice=progress.last_notice_on, now=now
         )
         if state is RunState.SUCCESS:
             changes |= {"last_success_on": now, "last_notice_on": None}
         elif state is RunState.NOT_TRIGGERED:
             changes |= {"last_notice_on": None}
-        elif is_told:
+        elif needs_notice:
             changes |= {"last_notice_on": now}
-        stands, kept = replace(progress, **changes), unit.report_progress
-        return (kept.update if progress.id else kept.add)(stands, actor_id=None), is_told
+        write = unit.report_progress.update if progress.id else unit.report_progress.add
+        return write(replace(progress, **changes), actor_id=None), needs_notice
 
     def _forget_old(self, unit: UnitOfWork, schedule: ReportSchedule) -> None:
         """Forget runs that are older than the schedule keeps them, a thousand at a time; it has none when it is new."""
-        kept, made_on = kept_for(schedule.log_retention), schedule.audit.created_on
-        if kept is None or (made_on is not None and made_on > self._now() - kept):
+        retention, made_on = retention_of(schedule.log_retention), schedule.audit.created_on
+        if retention is None or (made_on is not None and made_on > self._now() - retention):
             return
         filters = (
             ListFilter(col="schedule_id", op="eq", val=schedule.id),
-            ListFilter(col="end_dttm", op="lt", val=self._now() - kept),
+            ListFilter(col="end_dttm", op="lt", val=self._now() - retention),
         )
         _, old = unit.report_executions.distinct("id", ListQuery(filters=filters, page_size=_OLD_ROWS))
         if old:
@@ -289,14 +289,14 @@ class RunLog:
             RunEndedError: somebody else ended the run, or may: the lease of this process is over, by the store's time.
         """
         repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
-        asked = recipient.addresses if only is None else tuple(only)
+        addresses = recipient.addresses if only is None else tuple(only)
 
         def open_() -> OpenedDelivery:
             with self.runtime.content.store.unit_of_work() as unit:
                 if run.worker is not None and is_dead(unit, run.worker):
                     raise RunEndedError
-                execution = self._held(unit, run).execution
-                return opened(unit, execution, recipient, message, asked, repeats=repeats)
+                execution = self._refreshed(unit, run).execution
+                return opened(unit, execution, recipient, message, addresses, repeats=repeats)
 
         return until_accepted(open_)
 
@@ -319,13 +319,13 @@ class RunLog:
 
     def close_delivery(self, run: CurrentRun, sent: SentMessage) -> None:
         """Record what became of a message."""
-        left = sent
+        first, later = sent, replace(sent, rows=None)
 
         def close() -> None:
-            nonlocal left
-            now, left = left, replace(sent, rows=None)
+            nonlocal first
+            message, first = first, later
             with self.runtime.content.store.unit_of_work() as unit:
-                record(unit, run.execution, now)
+                record(unit, run.execution, message)
 
         try:
             self._patiently(close)
@@ -346,15 +346,15 @@ class RunLog:
         def changed() -> Result:
             nonlocal known
             with self.runtime.content.store.unit_of_work() as unit:
-                held, known = self._held(unit, run) if known is None else known, None
-                return change(unit, held)
+                latest, known = self._refreshed(unit, run) if known is None else known, None
+                return change(unit, latest)
 
         try:
             return self._patiently(changed)
         except NotFoundError:
             raise RunEndedError from None
 
-    def _held(self, unit: UnitOfWork, run: CurrentRun) -> CurrentRun:
+    def _refreshed(self, unit: UnitOfWork, run: CurrentRun) -> CurrentRun:
         """Return a run with its row as it is now.
 
         Raises:

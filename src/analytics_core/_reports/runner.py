@@ -68,17 +68,17 @@ class ReportRuns:
         How a run ends stands in its row, unless this process ends before: then others take it up. Where nobody waits
         for it, the run that waits behind it follows.
         """
-        log, asked = RunLog(self._runtime_of(job)), _asked(job)
+        log, request = RunLog(self._runtime_of(job)), _run_ids(job)
         run = None
-        if NOTICE in asked:
-            log.tell_owners(asked[NOTICE])
+        if NOTICE in request:
+            log.tell_owners(request[NOTICE])
         else:
-            run = log.begin(asked[RUN], job)
+            run = log.begin(request[RUN], job)
         if run is not None:
             with suppress(RunEndedError):
                 self._do(log, run, cancel)
-        if FOLLOW in asked and not log.runtime.content.job_registry.is_closing:
-            self._follow(log.runtime, asked[RUN])
+        if FOLLOW in request and not log.runtime.content.job_registry.is_closing:
+            self._follow(log.runtime, request[RUN])
         return JobOutcome(state=JobState.SUCCESS, data=b"")
 
     def may_read(self, job: JobRecord, actor: Actor) -> bool:
@@ -111,7 +111,7 @@ class ReportRuns:
                 return
             messages = self._messages(log.runtime, run, executor, verdict, cancel)
         except AnalyticsError as error:
-            if _is_left_to_others(error, log.runtime):
+            if _is_for_others(error, log.runtime):
                 raise
             self._fail(log, run, error.message, error.error_type)
             return
@@ -128,13 +128,13 @@ class ReportRuns:
             return
         if last is not None:
             log.close_delivery(run, last)
-        told = ";".join(error.message for error in failures)
+        reason = ";".join(error.message for error in failures)
         seconds = _later_s(run, failures, log.runtime.content.wall_clock.now())
         if seconds is None:
             failed = ErrorType.REPORT_NOTIFICATION_ERROR
-            self._fail(log, run, told, failed, messages=messages, verdict=verdict, outages=outages)
+            self._fail(log, run, reason, failed, messages=messages, verdict=verdict, outages=outages)
         else:
-            log.put_off(run, seconds, message=told)
+            log.put_off(run, seconds, message=reason)
 
     def _verdict(self, log: RunLog, run: CurrentRun, executor: Actor, cancel: CancelToken) -> Verdict | None:
         """Return what an alert's query says, or said when it began to send; None for a report."""
@@ -202,10 +202,10 @@ class ReportRuns:
         outages: Outages | None = None,
     ) -> None:
         """Record that a run failed, and tell its owners, at most once per grace period."""
-        is_told = log.end(
+        needs_notice = log.end(
             run, RunEvent.FAILED, message=message, error_type=error_type, messages=messages, verdict=verdict
         )
-        if is_told:
+        if needs_notice:
             tell_owners(log.runtime, run.schedule, run.execution, message, outages=outages)
 
 
@@ -215,26 +215,26 @@ def _later_s(run: CurrentRun, failures: Sequence[NotificationError], now: dateti
     It does not get in the way of the next one: a minute before its schedule is due again it is tried no more.
     """
     schedule, begun = run.schedule, run.execution.start_dttm or now
-    kept = timedelta(seconds=options_of(schedule.extra).keep_trying_s)
-    if not kept:
+    period = timedelta(seconds=options_of(schedule.extra).keep_trying_s)
+    if not period:
         return None
-    until = begun + kept
+    until = begun + period
     with suppress(StoredDataError):  # it is not due any more
         following = next_due(stored_crontab(schedule), schedule.timezone, after=begun)
         until = until if following is None else min(until, following - timedelta(seconds=FIRST_LATER_S))
-    return later_s(failures, waited_s=(now - begun).total_seconds(), left_s=(until - now).total_seconds())
+    return later_s(failures, waited_s=(now - begun).total_seconds(), remaining_s=(until - now).total_seconds())
 
 
-def _is_left_to_others(error: AnalyticsError, runtime: ReportsRuntime) -> bool:
+def _is_for_others(error: AnalyticsError, runtime: ReportsRuntime) -> bool:
     """Tell whether a run may end well elsewhere or later: its store is away, or its process ends."""
     is_stopped = isinstance(error, StatementStoppedError) and runtime.content.job_registry.is_closing
     return is_stopped or isinstance(error, StoreUnavailableError)
 
 
-def _asked(job: JobRecord) -> Mapping[str, int]:
+def _run_ids(job: JobRecord) -> Mapping[str, int]:
     """Return the id of the run that a job is about, under what is done."""
     try:
-        asked = json.loads(job.payload)
-        return {name: int(asked[name]) for name in (RUN, NOTICE, FOLLOW) if name in asked} or {RUN: int(asked[RUN])}
+        args = json.loads(job.payload)
+        return {name: int(args[name]) for name in (RUN, NOTICE, FOLLOW) if name in args} or {RUN: int(args[RUN])}
     except (ValueError, KeyError, TypeError):
         raise StoredDataError(f"the payload of job {job.job_id!r} is none that this version reads") from None

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from analytics_core._content.batches import is_id
 from analytics_core._content.changes import begin_act
-from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.field_formatter import answer_as
 from analytics_core._content.lists import (
     Columns,
     Filters,
@@ -53,7 +53,7 @@ EXECUTIONS = ResourceLists(
         moments=("scheduled_dttm", "start_dttm", "end_dttm"),
     ),
     repository=lambda unit: unit.report_executions,
-    item=lambda execution, _facts: shown_as(ReportExecutionLogListItem, execution).completed(execution.error_type),
+    item=lambda execution, _facts: answer_as(ReportExecutionLogListItem, execution).completed(execution.error_type),
     permission=anybody,
     visibility=all_of_it,
     people_of=lambda _execution: (),
@@ -137,8 +137,8 @@ class ScheduleRuns(NamespaceWithDistinct[ReportScheduleListItem]):
             execution = found_execution(unit, schedule_id, execution_id)
             of_run = (ListFilter(col="execution_id", op="eq", val=execution.id),)
             sent = unit.report_deliveries.list(ListQuery(filters=of_run, order_by=_IN_TURN, page_size=_MOST_RUNS))[1]
-        shown = shown_as(ReportExecutionLogGet, execution)
-        return shown.completed(execution.error_type, tuple(map(_delivery, sent)))
+        record = answer_as(ReportExecutionLogGet, execution)
+        return record.completed(execution.error_type, tuple(map(_delivery, sent)))
 
     def run_now(self, schedule_id: int, *, raise_errors: bool = False) -> ReportExecutionLogGet:
         """Run an alert or a report at once, whether or not it is active or within its grace period.
@@ -159,14 +159,14 @@ class ScheduleRuns(NamespaceWithDistinct[ReportScheduleListItem]):
         act = begin_act(self._runtime, self._actor, "report.run_now")
         with self._runtime.store.unit_of_work() as unit:
             schedule = self._reader(unit).report(schedule_id)
-            asked = ReportExecution(
+            request = ReportExecution(
                 uuid=str(uuid4()),
                 schedule_id=schedule.id,
                 scheduled_dttm=_off_the_beat(unit, schedule_id, self._runtime.clock.now()),
                 cause=RunCause.MANUAL,
                 lease_until=unit.now() + timedelta(seconds=self._runtime.settings.job_lease_s),
             )
-            run = unit.report_executions.add(asked, actor_id=None)
+            run = unit.report_executions.add(request, actor_id=None)
             act.log(unit, chart_id=schedule.chart_id, details={"report_schedule": schedule_id})
         dispatcher = RunDispatcher(self._reports, waits=True)
         job_id = dispatcher.submit(run)

@@ -62,7 +62,7 @@ class Scheduler(Namespace):
             runtime.content.store,
             on_time_s=settings.report_on_time_s,
             lease_s=settings.job_lease_s,
-            is_held=runtime.content.job_registry.is_held,
+            is_leased=runtime.content.job_registry.is_claimed,
         )
 
     def tick(self, now: datetime | None = None, *, wait: bool = True) -> Tick:
@@ -90,7 +90,7 @@ class Scheduler(Namespace):
         for claims in self._claimed(first_due, moment):  # before what died is taken up: it did not work at their times
             dispatcher().begin(claims.run, claims.schedule)
             due, claimed, missed = due + claims.schedules, claimed + claims.claimed, missed + claims.missed
-        for run in dispatcher().left_behind(first_runs) if first_runs else ():
+        for run in dispatcher().abandoned_runs(first_runs) if first_runs else ():
             dispatcher().begin(run)
             taken_up += 1
         finished = sum(made.finish() for made in dispatcher.made)

@@ -10,7 +10,7 @@ from typing import Any
 
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.rights.actor import Actor
-from analytics_core._records.message import Message, Recipient, shown_address
+from analytics_core._records.message import Message, Recipient, display_address
 from analytics_core._records.report import ReportExecution, ReportSchedule
 from analytics_core._reports.alerts import Verdict
 from analytics_core._reports.content import Content
@@ -47,14 +47,14 @@ class DryRun:
 def _dry_run_blocks(run: DryRun) -> Blocks:
     """Return what can be seen of a dry run; of the address of a web hook no more than its host."""
     columns: dict[str, list[str | None]] = {
-        "to": [", ".join(map(shown_address, recipient.addresses)) for recipient, _ in run.messages],
+        "to": [", ".join(map(display_address, recipient.addresses)) for recipient, _ in run.messages],
         "by": [recipient.kind for recipient, _ in run.messages],
         "subject": [message.subject for _, message in run.messages],
         "files": [", ".join(file.name for file in message.attachments) or None for _, message in run.messages],
     }
-    told = "would send" if run.would_send else "would send nothing"
+    text = "would send" if run.would_send else "would send nothing"
     verdict = [] if run.verdict is None else object_blocks(run.verdict)
-    return [HeadingBlock(text="Dry run", detail=told), *table(columns), *fold("what the alert's query says", verdict)]
+    return [HeadingBlock(text="Dry run", detail=text), *table(columns), *fold("what the alert's query says", verdict)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.results.rows import ResultRows
 from analytics_core._notebook.builder.charts import check_fields
 from analytics_core._notebook.builder.forms import SHAPES, TABLE, ChartLayout, ChartShape
-from analytics_core._superset.field_names import ASKED
+from analytics_core._superset.field_names import QUERY_WORDS
 from analytics_core.errors import QueryError, UnknownNameError
 from analytics_core.models.query import PostProcessingOperation
 
@@ -53,7 +53,7 @@ def draw(result: QueryResult, kind: str, options: Mapping[str, Any], runtime: Co
     fields = {name: value for name, value in options.items() if name not in _LOOK and name != "title"}
     check_fields(kind, fields)
     chosen: dict[str, Any] = {name: fields.pop(name) for name in _CHOOSING if name in fields}
-    if strange := next((name for name in fields if name in ASKED), None):
+    if strange := next((name for name in fields if name in QUERY_WORDS), None):
         raise QueryError(
             f"the rows are there, and {strange} would ask for others; columns are chosen by x_axis, metrics, groupby"
         )
@@ -160,4 +160,4 @@ def _after(result: QueryResult, uses: ColumnUses, steps: Sequence[Mapping[str, A
     frame = Frame(columns=tuple(column for column in result.frame.columns if column.name in drawn))
     operations = [PostProcessingOperation.model_validate(step) for step in steps]
     frame = run_steps(frame, read_steps(operations, Operations({}))).frame
-    return replace(result, colnames=frame.names, rowcount=len(frame), held=ResultRows(frame))
+    return replace(result, colnames=frame.names, rowcount=len(frame), row_set=ResultRows(frame))

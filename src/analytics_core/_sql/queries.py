@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analytics_core._content.batches import by_ids, is_stored_id
-from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.field_formatter import answer_as
 from analytics_core._content.lists import (
     Columns,
     Filters,
@@ -38,7 +38,7 @@ def _own(reader: Reader, query: ListQuery) -> ListQuery:
 def _item(query: SqlQuery, facts: PageFacts) -> QueryListItem:
     database: Database | None = facts.linked.get(query.database_id)
     name = None if database is None else DatabaseNameOnly(database_name=database.database_name)
-    return facts.shown(
+    return facts.answer(
         QueryListItem,
         query,
         status=query.state.value,
@@ -115,7 +115,7 @@ class Queries(NamespaceWithDistinct[QueryListItem]):
         query = self._query(query_id)
         database = DatabaseOfQuery(id=query.database_id)
         fields = {"status": query.state.value, "schema": query.schema, "tracking_url": query.tracking_url}
-        return shown_as(QueryGet, query, database=database, **fields)
+        return answer_as(QueryGet, query, database=database, **fields)
 
     def stop(self, query: int | str) -> None:
         """Stop an execution, in whichever process it runs: one that waits never begins, else its statement is stopped.

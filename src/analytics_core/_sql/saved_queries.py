@@ -12,7 +12,7 @@ from analytics_core._content.batches import by_ids, every
 from analytics_core._content.changes import reject_later_change, repeated
 from analytics_core._content.charts.records import named_tags
 from analytics_core._content.checks.report import CheckedRecord
-from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.field_formatter import answer_as
 from analytics_core._content.lists import Listing, PageFacts, ResourceLists, anybody
 from analytics_core._content.namespace import NamespaceWithDistinct
 from analytics_core._content.reader import Reader
@@ -69,7 +69,7 @@ def _readable(reader: Reader, query: ListQuery) -> ListQuery:
 
 def _item(query: SavedQuery, facts: PageFacts) -> SavedQueryListItem:
     around: _LinkedRecords = facts.linked
-    return facts.shown(SavedQueryListItem, query, **around.fields(query))
+    return facts.answer(SavedQueryListItem, query, **around.fields(query))
 
 
 LISTS = ResourceLists(
@@ -256,6 +256,6 @@ class SavedQueries(NamespaceWithDistinct[SavedQueryListItem]):
         with self._runtime.store.unit_of_work() as unit:
             around = _LinkedRecords.read(unit, [query])
         people = read_users(self._runtime.people, (query.audit.created_by,))
-        return shown_as(
+        return answer_as(
             SavedQueryGet, query, created_by=people.reference(query.audit.created_by), **around.fields(query)
         )

@@ -138,7 +138,7 @@ def mark_axis(form: Form, query: QueryDraft) -> None:
     extras = query.value("extras") or {}
     grain = {"timeGrain": extras["time_grain_sqla"]} if "time_grain_sqla" in extras else {}
     if isinstance(axis, str):
-        told = {
+        axis_column = {
             "columnType": "BASE_AXIS",
             "sqlExpression": axis,
             "label": axis,
@@ -146,8 +146,8 @@ def mark_axis(form: Form, query: QueryDraft) -> None:
             "isColumnReference": True,
         }
     else:
-        told = {**axis, "columnType": "BASE_AXIS"}
-    marked = FormValue({**grain, **told}, (form.name("x_axis"), *(("time_grain_sqla",) if grain else ())))
+        axis_column = {**axis, "columnType": "BASE_AXIS"}
+    marked = FormValue({**grain, **axis_column}, (form.name("x_axis"), *(("time_grain_sqla",) if grain else ())))
     query.put_list("columns", (*columns[:place], marked, *columns[place + 1 :]))
 
 
@@ -196,15 +196,15 @@ def _around(form: Form) -> _DashboardPart:
 
 def _times(form: Form, query: QueryDraft, around: _DashboardPart) -> None:
     """Put the time range and the time column; what a dashboard says of them wins."""
-    told = dict(around.old_times.values())
+    old_times = dict(around.old_times.values())
     if own := form.text("time_range"):
         query.put("time_range", own, form.name("time_range"))
     for field in ("granularity", "granularity_sqla"):
         if form.has(field) and (form.get(field) or query.value("granularity") is None):
             query.put("granularity", form.get(field) or None, form.name(field))
     for name in ("time_range", "granularity"):
-        if told.get(name):
-            query.put(name, told[name], "extra_filters")
+        if old_times.get(name):
+            query.put(name, old_times[name], "extra_filters")
     mask = around.mask
     if not mask:
         return
@@ -242,12 +242,12 @@ def _time_options(form: Form, around: _DashboardPart) -> dict[str, FormValue]:
         if not form.has("time_grain_sqla"):
             return {}
         return {"time_grain_sqla": FormValue(form.get("time_grain_sqla"), (form.name("time_grain_sqla"),))}
-    mask, told = around.mask, dict(around.old_times.values())
+    mask, old_times = around.mask, dict(around.old_times.values())
     found = {name: FormValue(mask[name], ("extra_form_data",)) for name in _EXTRA_OPTIONS if mask.get(name)}
     if grain := mask.get("time_grain_sqla") or mask.get("time_grain"):
         found["time_grain_sqla"] = FormValue(grain, ("extra_form_data",))
-    elif told.get("time_grain_sqla"):
-        found["time_grain_sqla"] = FormValue(told["time_grain_sqla"], ("extra_filters",))
+    elif old_times.get("time_grain_sqla"):
+        found["time_grain_sqla"] = FormValue(old_times["time_grain_sqla"], ("extra_filters",))
     elif form.has("time_grain_sqla"):
         found["time_grain_sqla"] = FormValue(form.get("time_grain_sqla"), (form.name("time_grain_sqla"),))
     return found
@@ -293,15 +293,15 @@ def _joined(conditions: Sequence[FormValue]) -> FormValue:
     return FormValue(text, tuple([name for item in conditions for name in item.origin]))
 
 
-def simple_filter(told: Mapping[str, Any]) -> dict[str, Any] | None:
+def simple_filter(condition: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return an editor's comparison of a column as a query has it; None where it names no column or no operator."""
-    operator = told.get("operator")
-    if not is_column(told.get("subject")) or not isinstance(operator, str):
+    operator = condition.get("operator")
+    if not is_column(condition.get("subject")) or not isinstance(operator, str):
         return None
-    extra = {"isExtra": True} if told.get("isExtra") else {}
+    extra = {"isExtra": True} if condition.get("isExtra") else {}
     if operator in _UNARY:
-        return {"col": told["subject"], "op": operator, **extra}
-    return {"col": told["subject"], "op": operator, "val": told.get("comparator"), **extra}
+        return {"col": condition["subject"], "op": operator, **extra}
+    return {"col": condition["subject"], "op": operator, "val": condition.get("comparator"), **extra}
 
 
 def in_brackets(condition: str) -> str:

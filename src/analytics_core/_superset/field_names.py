@@ -69,7 +69,7 @@ DRAWN: Final = _words(
 )
 """Fields that change no query, so that nobody need be told that they are not read."""
 
-ASKED: Final = _words(
+QUERY_WORDS: Final = _words(
     """
     adhoc_filters aggregation all_columns annotation_layers bins breakpoint_metric cols column columns
     comparison_type contribution contributionMode cross_filter_column cumulative custom_params datasource

@@ -44,7 +44,7 @@ class Form:
         get: returns a field by its name as it is stored, or its default; None where there is neither.
     """
 
-    __slots__ = ("_given_as", "_problems", "_told", "_values", "get")
+    __slots__ = ("_given_as", "_notes", "_problems", "_values", "get")
 
     get: Callable[[str], Any]
 
@@ -60,7 +60,7 @@ class Form:
         self.get = self._values.get  # a method of ours would take twice as long, dozens of times a form
         self._given_as = given_as or {}
         self._problems: list[Problem] = [] if of is None else of._problems
-        self._told: list[str] = [] if of is None else of._told
+        self._notes: list[str] = [] if of is None else of._notes
 
     def name(self, name: str) -> str:
         """Return the name under which a field is stored."""
@@ -154,13 +154,13 @@ class Form:
     @property
     def notes(self) -> tuple[str, ...]:
         """What builders told of the form, each once."""
-        return tuple(dict.fromkeys(self._told))
+        return tuple(dict.fromkeys(self._notes))
 
     def tell(self, what: str, *names: str) -> None:
         """Tell what becomes of fields, or how a payload differs by them, where they are set to something."""
-        told = [self.name(name) for name in names if self.get(name) not in _UNSET]
-        if told:
-            self._told.append(f"{', '.join(told)}: {what}")
+        fields = [self.name(name) for name in names if self.get(name) not in _UNSET]
+        if fields:
+            self._notes.append(f"{', '.join(fields)}: {what}")
 
     def one_of(self, name: str, known: Iterable[str]) -> str | None:
         """Return a text that is among the known ones; None for another, which is told, and where it is not set."""
@@ -169,8 +169,8 @@ class Form:
         if isinstance(value, str) and value in words:
             return value
         if value not in _UNSET:
-            told = f"{self.name(name)}: {short_repr(value)} is none of {', '.join(words)}, and is not applied"
-            self._told.append(told)
+            note = f"{self.name(name)}: {short_repr(value)} is none of {', '.join(words)}, and is not applied"
+            self._notes.append(note)
         return None
 
     def second(self, suffix: str, *, own: Iterable[str], defaults: Mapping[str, Any]) -> Form:

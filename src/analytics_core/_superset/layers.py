@@ -73,11 +73,11 @@ def build_map(form_data: Mapping[str, Any], kinds: ChartKinds, layers: Sequence[
     Raises:
         PayloadSchemaError: fields that cannot be used, of the map and of all its layers.
     """
-    whole = build_payload(form_data, kinds)
+    base = build_payload(form_data, kinds)
     if not layer_ids(form_data):
         message = f"must list the ids of the charts that are its layers, {MOST_LAYERS} at most"
         raise PayloadSchemaError(shape=SHAPE, problems=[Problem(path=LAYERS, message=message)])
-    built, problems, notes = [], [], [*whole.notes]
+    built, problems, notes = [], [], [*base.notes]
     for layer in _visible(form_data, layers):
         if layer.form is None or layer.form.get("viz_type") == LAYERED:
             notes.append(f"layer {layer.chart_id} is left out: {_WHY_NESTED if layer.form else _WHY_CLOSED}")
@@ -89,26 +89,24 @@ def build_map(form_data: Mapping[str, Any], kinds: ChartKinds, layers: Sequence[
             problems += [replace(problem, path=form.path(problem.path)) for problem in error.problems]
     if problems:
         raise PayloadSchemaError(shape=SHAPE, problems=problems)
-    return _as_one(whole, built, notes)
+    return _as_one(base, built, notes)
 
 
 _WHY_CLOSED: Final = "there is no such chart, or it is not for you"
 _WHY_NESTED: Final = "it has layers itself, which are not followed"
 
 
-def _as_one(
-    whole: BuiltPayload, built: Sequence[tuple[_LayerForm, BuiltPayload]], notes: Sequence[str]
-) -> BuiltPayload:
-    told = [f"{form.layer}: {note}" for form, own in built for note in own.notes]
+def _as_one(base: BuiltPayload, built: Sequence[tuple[_LayerForm, BuiltPayload]], notes: Sequence[str]) -> BuiltPayload:
+    layer_notes = [f"{form.layer}: {note}" for form, own in built for note in own.notes]
     results = ", ".join(str(form.layer) for form, own in built for _ in own.payload["queries"])
     queries = [
         {**query, "datasource": own.payload["datasource"]} for _, own in built for query in own.payload["queries"]
     ]
     return BuiltPayload(
-        payload={**whole.payload, "queries": queries},
+        payload={**base.payload, "queries": queries},
         origins=Origins(partial(_origins, built)),
         fidelity=Fidelity.APPROXIMATED,
-        notes=(*notes, *told, *([f"the results are, in this order: {results}"] if results else [])),
+        notes=(*notes, *layer_notes, *([f"the results are, in this order: {results}"] if results else [])),
     )
 
 

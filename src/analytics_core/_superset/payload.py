@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from analytics_core._superset.chart_kind import ChartKind
 from analytics_core._superset.draft import QueryDraft
-from analytics_core._superset.field_names import ASKED, DRAWN
+from analytics_core._superset.field_names import DRAWN, QUERY_WORDS
 from analytics_core._superset.form import Form
 from analytics_core._superset.registry import ChartKinds
 from analytics_core._tools.display.blocks import Blocks, CodeBlock, HeadingBlock, fold, notes
@@ -28,7 +28,7 @@ _GRID_SWITCHES: Final = (
     *("matrixify_enable", "matrixify_enabled"),
     *("matrixify_enable_horizontal_layout", "matrixify_enable_vertical_layout"),
 )
-_KNOWN: Final = DRAWN | ASKED
+_KNOWN: Final = DRAWN | QUERY_WORDS
 _MOST_HINTS: Final = 10
 _LONGEST_HINTED: Final = 100
 _LEAST_LIKENESS: Final = 0.8
@@ -119,7 +119,7 @@ def build_payload(form_data: Mapping[str, Any], kinds: ChartKinds) -> BuiltPaylo
     drafts = kind.build(form)
     _leave_to_readers(form)
     form.check()
-    notes = (*_told(kind, name), *form.notes, *_unread(form_data, kind))
+    notes = (*_notes_of(kind, name), *form.notes, *_unread(form_data, kind))
     return BuiltPayload(
         payload={
             "datasource": source,
@@ -140,8 +140,8 @@ def _origins(drafts: Sequence[QueryDraft]) -> dict[str, tuple[str, ...]]:
 
 
 def _source(form: Form) -> dict[str, Any]:
-    told = form.get("datasource")
-    found = _SOURCE.fullmatch(told) if isinstance(told, str) else None
+    source = form.get("datasource")
+    found = _SOURCE.fullmatch(source) if isinstance(source, str) else None
     if found is None:
         form.reject("datasource", "must be an id and a type, such as 12__table")
         return {}
@@ -155,7 +155,7 @@ def _leave_to_readers(form: Form) -> None:
         form.tell("only the chart itself is asked, not the cells of the grid", *_GRID_SWITCHES)
 
 
-def _told(kind: ChartKind, name: str) -> tuple[str, ...]:
+def _notes_of(kind: ChartKind, name: str) -> tuple[str, ...]:
     notes = (kind.note,) if kind.note is not None else ()
     if kind.name and not kind.is_compared:
         notes = (*notes, _CHECKED if kind.is_checked else _DOCUMENTED)
@@ -169,13 +169,13 @@ _CHECKED: Final = f"{_DOCUMENTED}; its answers were compared with SQL written by
 def _unread(form_data: Mapping[str, Any], kind: ChartKind) -> tuple[str, ...]:
     if _KNOWN.issuperset(form_data):
         return ()
-    left = sorted(form_data.keys() - _KNOWN - kind.fields)
-    unknown = [name for name in left if not name.startswith(_GRIDS)]
+    remaining = sorted(form_data.keys() - _KNOWN - kind.fields)
+    unknown = [name for name in remaining if not name.startswith(_GRIDS)]
     if not unknown:
         return ()
-    free = (ASKED | kind.fields) - form_data.keys()
-    told = [_suggesting(name, free) if place < _MOST_HINTS else name for place, name in enumerate(unknown)]
-    return (f"not understood, and not asked: {', '.join(told)}",)
+    free = (QUERY_WORDS | kind.fields) - form_data.keys()
+    hints = [_suggesting(name, free) if place < _MOST_HINTS else name for place, name in enumerate(unknown)]
+    return (f"not understood, and not asked: {', '.join(hints)}",)
 
 
 def _suggesting(name: str, free: AbstractSet[str]) -> str:

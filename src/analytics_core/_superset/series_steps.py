@@ -37,8 +37,8 @@ class Series:
         self._metrics = tuple([metric_label(metric.value) for metric in metrics])
         self._dimensions = [column_label(column.value) for column in dimensions]
         self._axis = axis_label(form)
-        told = form.text("comparison_type")
-        self._kind = _OLD_COMPARISONS.get(told, told) if told is not None else _AS_IT_IS
+        comparison = form.text("comparison_type")
+        self._kind = _OLD_COMPARISONS.get(comparison, comparison) if comparison is not None else _AS_IT_IS
         self.periods = self._compared_periods()
         self._compared = [
             (metric, period.value, f"{metric}{_SEPARATOR}{period.value}")
@@ -69,8 +69,8 @@ class Series:
             return self._step("cum", {"operator": "sum", "columns": columns}, "rolling_type", "metrics")
         options = {
             "rolling_type": kind,
-            "window": _whole(self._form, "rolling_periods", 1),
-            "min_periods": _whole(self._form, "min_periods", 0),
+            "window": _integer(self._form, "rolling_periods", 1),
+            "min_periods": _integer(self._form, "min_periods", 0),
             "columns": columns,
         }
         return self._step("rolling", options, "rolling_type", "rolling_periods", "min_periods", "metrics")
@@ -146,10 +146,10 @@ class Series:
             **{f"{season.lower()}_seasonality": self._form.get(f"{_SEASON}{season}") for season in _SEASONS},
             "index": self._axis,
         }
-        told = {name: value for name, value in options.items() if value is not None}
+        arguments = {name: value for name, value in options.items() if value is not None}
         seasons = (f"{_SEASON}{season}" for season in _SEASONS)
         fields = ("forecastEnabled", "forecastPeriods", "forecastInterval", *grain.origin, *seasons)
-        return self._step("prophet", told, *fields)
+        return self._step("prophet", arguments, *fields)
 
     def _compared_periods(self) -> tuple[FormValue, ...]:
         """Return the periods: first those that name their distance, then the one that starts at a date of its own."""
@@ -192,6 +192,6 @@ def _fields_of(values: tuple[FormValue, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([name for value in values for name in value.origin]))
 
 
-def _whole(form: Form, name: str, default: int) -> int:
+def _integer(form: Form, name: str, default: int) -> int:
     value = form.number(name)
     return default if value is None else int(value)

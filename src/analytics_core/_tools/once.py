@@ -15,19 +15,19 @@ class Once(Generic[Value]):
     could find taken. What is rarely needed, and what takes long to import, is wired by it.
     """
 
-    __slots__ = ("_kept", "_make")
+    __slots__ = ("_made", "_make")
 
     def __init__(self, make: Callable[[], Value]) -> None:
         self._make = make
-        self._kept: dict[None, Value] = {}
+        self._made: dict[None, Value] = {}
 
     def __call__(self) -> Value:
         """Return the value."""
-        if not self._kept:
-            self._kept.setdefault(None, self._make())
-        return self._kept[None]
+        if not self._made:
+            self._made.setdefault(None, self._make())
+        return self._made[None]
 
     @property
     def made(self) -> tuple[Value, ...]:
         """The value, alone in a tuple; empty where nobody asked for it yet."""
-        return tuple(self._kept.values())
+        return tuple(self._made.values())

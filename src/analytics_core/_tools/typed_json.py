@@ -50,7 +50,7 @@ def from_typed_json(tree: Any, *, readers: Readers | None = None) -> Any:
         ArithmeticError, KeyError, TypeError, ValueError: it wrote no such thing.
     """
     if isinstance(tree, dict):
-        return {key: from_typed_json(held, readers=readers) for key, held in tree.items()}
+        return {key: from_typed_json(member, readers=readers) for key, member in tree.items()}
     if not isinstance(tree, list):
         return tree
     kind, *rest = tree
@@ -63,8 +63,8 @@ def from_typed_json(tree: Any, *, readers: Readers | None = None) -> Any:
 
 def _object(value: dict[Any, Any], other: Other) -> Any:
     if all(type(key) is str and _is_utf8(key) for key in value):
-        return {key: typed_json(held, other=other) for key, held in value.items()}
-    pairs = ([typed_json(key, other=other), typed_json(held, other=other)] for key, held in value.items())
+        return {key: typed_json(member, other=other) for key, member in value.items()}
+    pairs = ([typed_json(key, other=other), typed_json(member, other=other)] for key, member in value.items())
     return [dict.__name__, *pairs]
 
 
@@ -84,7 +84,7 @@ def _text(value: str) -> Any:
     return value if value.isascii() or _is_utf8(value) else ["str", value.encode("utf-8", "surrogatepass").hex()]
 
 
-def _whole(value: int) -> Any:
+def _integer(value: int) -> Any:
     return value if -(2**63) <= value < 2**63 else ["int", hex(value)]
 
 
@@ -103,7 +103,7 @@ _WRITERS: Final[Mapping[type, Callable[[Any], Any]]] = {
     type(None): _same,
     bool: _same,
     str: _text,
-    int: _whole,
+    int: _integer,
     float: _float,
     bytes: lambda value: ["bytes", value.hex()],
     Decimal: lambda value: ["Decimal", str(value)],
@@ -142,7 +142,7 @@ def error_to_json(error: AnalyticsError) -> dict[str, Any]:
 
     Facts of types that JSON cannot keep become their text.
     """
-    facts = {name: held for name, held in error.__dict__.items() if name != "message" and not name.startswith("__")}
+    facts = {name: fact for name, fact in error.__dict__.items() if name != "message" and not name.startswith("__")}
     known = _classes()
     return {
         "class": next(kind.__name__ for kind in type(error).__mro__ if known.get(kind.__name__) is kind),
@@ -165,9 +165,9 @@ def _error(value: Any) -> AnalyticsError:
     message = from_typed_json(value["message"])
     facts = from_typed_json(value["facts"], readers=_READERS_OF_FACTS)
     shape = {"error_type": ErrorType, "level": ErrorLevel, "extra": dict}
-    told = {name: held for name, held in {"code": str, "retryable": bool}.items() if name in facts}
+    optional = {name: fact_type for name, fact_type in {"code": str, "retryable": bool}.items() if name in facts}
     if not isinstance(message, str) or not all(
-        isinstance(facts[name], held) for name, held in {**shape, **told}.items()
+        isinstance(facts[name], fact_type) for name, fact_type in {**shape, **optional}.items()
     ):
         raise TypeError("facts of another shape")
     if any(callable(getattr(kind, name, None)) for name in facts):

@@ -82,7 +82,7 @@ from analytics_core.errors.reports import AlertError as AlertError
 from analytics_core.errors.reports import NotificationError as NotificationError
 from analytics_core.errors.reports import ReportError as ReportError
 
-_SHOWN_PROBLEMS: Final = 20
+_LISTED_PROBLEMS: Final = 20
 """How many problems of a payload a notebook lists."""
 
 
@@ -144,17 +144,17 @@ class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):
     def __init__(self, *, shape: str, problems: Sequence[Problem]) -> None:
         self.shape = shape
         self.problems = tuple(problems)
-        shown = self.problems[:100]
-        listed = joined([f"{p.path}: {p.message}" if p.path else p.message for p in shown], of=len(self.problems))
+        first = self.problems[:100]
+        listed = joined([f"{p.path}: {p.message}" if p.path else p.message for p in first], of=len(self.problems))
         super().__init__(
             f"{shape} is not valid: {listed}",
-            extra={"problems": [{"path": p.path, "message": p.message} for p in shown]},
+            extra={"problems": [{"path": p.path, "message": p.message} for p in first]},
         )
 
-    def _told(self) -> Sequence[str]:
-        listed = [f"{p.path}: {p.message}" if p.path else p.message for p in self.problems[:_SHOWN_PROBLEMS]]
-        left = len(self.problems) - len(listed)
-        return (f"{self.shape} is not valid", *listed, *([f"and {left} more"] if left > 0 else []))
+    def _lines(self) -> Sequence[str]:
+        listed = [f"{p.path}: {p.message}" if p.path else p.message for p in self.problems[:_LISTED_PROBLEMS]]
+        remaining = len(self.problems) - len(listed)
+        return (f"{self.shape} is not valid", *listed, *([f"and {remaining} more"] if remaining > 0 else []))
 
     def items(self) -> tuple[ErrorItem, ...]:
         """Return an item for each problem that has a type of its own, and this error's for all others."""

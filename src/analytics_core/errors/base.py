@@ -186,9 +186,9 @@ class AnalyticsError(Exception):
     ) -> None:
         self.message = _one_line(message)
         super().__init__(self.message)
-        told = None if error_type is self.default_type else error_type
-        self.code = type(self).code if told is None else told.value
-        passes = type(self).retryable if told is None else told in _PASSING
+        own_type = None if error_type is self.default_type else error_type
+        self.code = type(self).code if own_type is None else own_type.value
+        passes = type(self).retryable if own_type is None else own_type in _PASSING
         self.retryable = passes if retryable is None else retryable
         self.error_type = error_type or self.default_type
         self.level = level
@@ -217,13 +217,13 @@ class AnalyticsError(Exception):
         own = ErrorItem(error_type=self.error_type, message=self.message, level=self.level, extra=self.extra)
         return (own, *self._beside)
 
-    def _told(self) -> Sequence[str]:
+    def _lines(self) -> Sequence[str]:
         """Return what went wrong, a line each: the message, unless a subclass knows several things."""
         return (self.message,)
 
     def _blocks(self) -> Blocks:
         """Return what a notebook shows of the error as a value."""
-        first, *others = self._told()
+        first, *others = self._lines()
         about = {"code": self.code, "status": self.status, "trying again may help": "yes" if self.retryable else None}
         return [ErrorBlock(kind=type(self).__name__, message=first), *notes(others), *facts(about)]
 
@@ -235,7 +235,7 @@ class AnalyticsError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Return what a notebook shows where the error is raised: its place in the user's code, and the message."""
-        return short_traceback(self, self._told())
+        return short_traceback(self, self._lines())
 
     def to_payload(self) -> dict[str, Any]:
         """Return `{message, errors: [...]}`, the body that goes with `.status` (contract, section Errors)."""
@@ -263,8 +263,8 @@ def nearest(name: object, known: Iterable[str], *, most: int = 1, cutoff: float 
 
 def known_list(known: Sequence[str], *, most: int = 20) -> str:
     """Return names as one text; beyond `most` only how many more there are."""
-    shown = ", ".join(known[:most])
-    return f"{shown} and {len(known) - most} more" if len(known) > most else shown
+    text = ", ".join(known[:most])
+    return f"{text} and {len(known) - most} more" if len(known) > most else text
 
 
 LONGEST_KEY: Final = 300
@@ -292,16 +292,16 @@ _NOT_THE_USERS: Final = ("analytics_core", "IPython", "ipykernel", "concurrent",
 _MOST_FRAMES: Final = 10
 
 
-def short_traceback(error: BaseException, told: Sequence[str]) -> list[str]:
+def short_traceback(error: BaseException, messages: Sequence[str]) -> list[str]:
     """Return the lines that a notebook shows for an error.
 
     The library's own frames say nothing to whoever wrote the call; `traceback.print_exception(error)` has them.
 
     Args:
         error: what was raised.
-        told: what went wrong, a line each.
+        messages: what went wrong, a line each.
     """
-    first, *others = told
+    first, *others = messages
     frames = list(_users_frames(error))[-_MOST_FRAMES:]
     return [*frames, f"{type(error).__name__}: {first}", *(f"    {line}" for line in others)]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from analytics_core.models.base import (
     Answer,
+    Integer,
     JsonInput,
     JsonText,
     Moment,
@@ -18,7 +19,6 @@ from analytics_core.models.base import (
     Text500,
     Title250,
     Title500,
-    Whole,
 )
 from analytics_core.models.references import UserFirstName, UserNames
 
@@ -40,7 +40,7 @@ class AnnotationLayerPut(StrictShape):
 class AnnotationLayerGet(StampedAnswer):
     """One annotation layer (contract, `AnnotationLayerRestApi.get`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     name: Text250 | None = None
     descr: str | None = None
 
@@ -48,7 +48,7 @@ class AnnotationLayerGet(StampedAnswer):
 class AnnotationLayerListItem(Answer):
     """One annotation layer of a list (contract, `AnnotationLayerRestApi.get_list`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     name: Text250 | None = None
     descr: str | None = None
     created_on: Moment | None = None
@@ -81,14 +81,14 @@ class AnnotationPut(StrictShape):
 class LayerOfAnnotation(Answer):
     """The layer of an annotation (contract, field `layer` of `AnnotationRestApi.get`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     name: Text250 | None = None
 
 
 class AnnotationGet(StampedAnswer):
     """One annotation with its layer (contract, `AnnotationRestApi.get`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     start_dttm: Moment | None = None
     end_dttm: Moment | None = None
     short_descr: Text500 | None = None
@@ -100,7 +100,7 @@ class AnnotationGet(StampedAnswer):
 class AnnotationListItem(StampedAnswer):
     """One annotation of a list (contract, `AnnotationRestApi.get_list`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     start_dttm: Moment | None = None
     end_dttm: Moment | None = None
     short_descr: Text500 | None = None

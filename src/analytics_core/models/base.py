@@ -264,7 +264,7 @@ Omittable = Annotated[T | None, _RefuseNull()]
 Listed = Annotated[tuple[T, ...], NullMeans(())]
 """An array; null means the empty one."""
 
-Whole = Annotated[int, Strict()]
+Integer = Annotated[int, Strict()]
 """An integer; text, Booleans and fractions are refused."""
 
 Bool = Annotated[bool, Strict()]
@@ -298,7 +298,7 @@ JsonInput = Annotated[
 UuidText = Annotated[str, AfterValidator(_check_uuid), Field(json_schema_extra={"format": "uuid"})]
 """A UUID as text; it comes out in lower case with dashes."""
 
-Ids = tuple[Whole, ...]
+Ids = tuple[Integer, ...]
 """Ids of records."""
 
 Number = Annotated[float, Strict()]

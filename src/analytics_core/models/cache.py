@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from analytics_core.models.base import Answer, ListAnswer, Omittable, StrictShape, Texts, Whole
+from analytics_core.models.base import Answer, Integer, ListAnswer, Omittable, StrictShape, Texts
 from analytics_core.models.enums import DatasourceType
 
 
@@ -30,8 +30,8 @@ class CacheInvalidationRequest(StrictShape):
 class ChartCacheWarmUpRequest(StrictShape):
     """A chart whose answers are to be computed ahead (contract, `ChartCacheWarmUpRequestSchema`)."""
 
-    chart_id: Whole
-    dashboard_id: Omittable[Whole] = None
+    chart_id: Integer
+    dashboard_id: Omittable[Integer] = None
     extra_filters: Omittable[str] = None
 
 
@@ -40,14 +40,14 @@ class DatasetCacheWarmUpRequest(StrictShape):
 
     db_name: str
     table_name: str
-    dashboard_id: Omittable[Whole] = None
+    dashboard_id: Omittable[Integer] = None
     extra_filters: Omittable[str] = None
 
 
 class CacheWarmUpResult(Answer):
     """What became of the warm-up of one chart; `viz_error` is None when it went well."""
 
-    chart_id: Whole = 0
+    chart_id: Integer = 0
     viz_error: str | None = None
     viz_status: str | None = None
 

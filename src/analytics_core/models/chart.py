@@ -11,6 +11,7 @@ from analytics_core.models.base import (
     Answer,
     Bool,
     Ids,
+    Integer,
     JsonInput,
     JsonObject,
     JsonText,
@@ -23,7 +24,6 @@ from analytics_core.models.base import (
     Text200,
     Text250,
     Title250,
-    Whole,
 )
 from analytics_core.models.enums import DatasourceType
 from analytics_core.models.references import (
@@ -41,7 +41,7 @@ class _ChartPayload(StrictShape):
 
     datasource_name: str | None = None
     description: str | None = None
-    cache_timeout: Whole | None = None
+    cache_timeout: Integer | None = None
     certified_by: str | None = None
     certification_details: str | None = None
     params: JsonInput | None = None
@@ -58,7 +58,7 @@ class ChartPost(_ChartPayload):
     """
 
     slice_name: Title250
-    datasource_id: Whole
+    datasource_id: Integer
     datasource_type: DatasourceType
     viz_type: Omittable[Text250] = None
     dashboards: Omittable[Ids] = None
@@ -69,7 +69,7 @@ class ChartPut(_ChartPayload):
     """Changes of a chart (contract, `ChartRestApi.put`)."""
 
     slice_name: Text250 | None = None
-    datasource_id: Whole | None = None
+    datasource_id: Integer | None = None
     datasource_type: DatasourceType | None = None
     viz_type: Text250 | None = None
     dashboards: Ids | None = None
@@ -80,11 +80,11 @@ class ChartPut(_ChartPayload):
 class _ChartAnswer(Answer):
     """What a chart and an item of a list of charts share."""
 
-    id: Whole = 0
+    id: Integer = 0
     slice_name: Text250 | None = None
     viz_type: Text250 | None = None
     description: str | None = None
-    cache_timeout: Whole | None = None
+    cache_timeout: Integer | None = None
     certified_by: str | None = None
     certification_details: str | None = None
     params: JsonText | None = None
@@ -106,7 +106,7 @@ class ChartGet(_ChartAnswer, StampedAnswer):
 class ChartListItem(_ChartAnswer):
     """One chart of a list (contract, `ChartRestApi.get_list`)."""
 
-    datasource_id: Whole | None = None
+    datasource_id: Integer | None = None
     datasource_type: Text200 | None = None
     last_saved_at: Moment | None = None
     last_saved_by: UserReference | None = None
@@ -130,12 +130,12 @@ class ChartListItem(_ChartAnswer):
 class ChartEntity(Answer):
     """A chart as a dashboard shows it (contract, `ChartEntityResponseSchema`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     slice_name: str | None = None
     slice_url: str | None = None
     description: str | None = None
     description_markeddown: str | None = None
-    cache_timeout: Whole | None = None
+    cache_timeout: Integer | None = None
     certified_by: str | None = None
     certification_details: str | None = None
     changed_on: Moment | None = None
@@ -145,7 +145,7 @@ class ChartEntity(Answer):
 class FavoriteStatus(Answer):
     """Whether a chart is a favorite of the caller (contract, `ChartFavStarResponseResult`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     value: Bool = False
 
 
@@ -158,8 +158,8 @@ class FavoriteStatuses(ListAnswer):
 class ChartDatasourceValue(Answer):
     """The source of a chart by id (contract, field `value`; the type is a number here)."""
 
-    datasource_id: Whole | None = None
-    datasource_type: Whole | None = None
+    datasource_id: Integer | None = None
+    datasource_type: Integer | None = None
 
 
 class ChartDatasourceItem(Answer):
@@ -172,7 +172,7 @@ class ChartDatasourceItem(Answer):
 class ChartDatasource(Answer):
     """The source of a chart (contract, `ChartGetDatasourceResponseSchema`)."""
 
-    count: Whole = 0
+    count: Integer = 0
     result: ChartDatasourceItem | None = None
 
 

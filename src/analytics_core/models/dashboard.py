@@ -14,6 +14,7 @@ from analytics_core.models.base import (
     Answer,
     Bool,
     Ids,
+    Integer,
     JsonInput,
     JsonObject,
     JsonText,
@@ -30,12 +31,11 @@ from analytics_core.models.base import (
     Texts,
     Title250,
     Title255,
-    Whole,
 )
 from analytics_core.models.enums import TagType
 from analytics_core.models.references import RoleReference, TagReference, UserDetails, UserReference
 
-_FilterId = Whole | Annotated[str, StringConstraints(min_length=1, max_length=255)]
+_FilterId = Integer | Annotated[str, StringConstraints(min_length=1, max_length=255)]
 """The id of a filter: the contract says integer; real clients make texts of their own."""
 
 
@@ -102,7 +102,7 @@ class DashboardPermalinkState(StrictShape):
 class DashboardGet(Answer):
     """One dashboard (contract, `DashboardGetResponseSchema`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     dashboard_title: str | None = None
     slug: str | None = None
     css: str | None = None
@@ -127,7 +127,7 @@ class DashboardGet(Answer):
 class DashboardListItem(Answer):
     """One dashboard of a list (contract, `DashboardRestApi.get_list`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     dashboard_title: Text500 | None = None
     slug: Text255 | None = None
     css: str | None = None
@@ -165,7 +165,7 @@ class CssTemplatePut(CssTemplatePost):
 class CssTemplateGet(StampedAnswer):
     """One CSS template (contract, `CssTemplateRestApi.get`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     template_name: Text250 | None = None
     css: str | None = None
     created_by: UserReference | None = None
@@ -203,7 +203,7 @@ class TagPut(StrictShape):
 class TagGet(Answer):
     """One tag."""
 
-    id: Whole = 0
+    id: Integer = 0
     name: Text250
     type: TagType = TagType.CUSTOM
     description: str | None = None
@@ -217,7 +217,7 @@ class TagGet(Answer):
 class TaggedRecord(Answer):
     """A chart or a dashboard that carries a tag."""
 
-    id: Whole = 0
+    id: Integer = 0
     type: TagTarget
     name: str | None = None
     url: str | None = None
@@ -233,4 +233,4 @@ class TagNames(StrictShape):
 class RecordIds(StrictShape):
     """The ids of records to ask about, at most a thousand."""
 
-    ids: Annotated[tuple[Whole, ...], Field(max_length=1_000)]
+    ids: Annotated[tuple[Integer, ...], Field(max_length=1_000)]

@@ -15,6 +15,7 @@ from analytics_core.models.base import (
     Answer,
     Bool,
     HiddenText,
+    Integer,
     JsonInput,
     JsonObject,
     JsonText,
@@ -29,7 +30,6 @@ from analytics_core.models.base import (
     Texts,
     Title250,
     UuidText,
-    Whole,
 )
 from analytics_core.models.enums import ConfigurationMethod
 from analytics_core.models.references import UserNames
@@ -45,13 +45,13 @@ class SshTunnel(StrictShape):
     Beyond the contract, `host_key` pins the server's public key; without it `insecure_host_key` must be true.
     """
 
-    id: Whole | None = None
+    id: Integer | None = None
     username: Omittable[str] = None
     password: Omittable[HiddenText] = None
     private_key: Omittable[HiddenText] = None
     private_key_password: Omittable[HiddenText] = None
     server_address: Omittable[str] = None
-    server_port: Omittable[Annotated[Whole, Field(ge=1, le=65_535)]] = None
+    server_port: Omittable[Annotated[Integer, Field(ge=1, le=65_535)]] = None
     host_key: str | None = None
     insecure_host_key: Omittable[Bool] = None
 
@@ -63,7 +63,7 @@ class DatabaseParameters(StrictShape):
     """
 
     host: str | None = None
-    port: Whole | str | None = None
+    port: Integer | str | None = None
     database: str | None = None
     username: str | None = None
     password: HiddenText | None = None
@@ -86,7 +86,7 @@ class _DatabaseOptions(StrictShape):
     allow_run_async: Omittable[Bool] = None
     impersonate_user: Omittable[Bool] = None
     force_ctas_schema: Text250 | None = None
-    cache_timeout: Whole | None = None
+    cache_timeout: Integer | None = None
     extra: JsonInput | None = None
     ssh_tunnel: SshTunnel | None = None
     uuid: Omittable[UuidText] = None
@@ -124,7 +124,7 @@ class DatabaseTestConnection(StrictShape):
 class _DatabaseAnswer(Answer):
     """What a database and an item of a list of databases share."""
 
-    id: Whole = 0
+    id: Integer = 0
     uuid: UuidText | None = None
     database_name: Text250
     allow_ctas: Bool | None = None
@@ -142,7 +142,7 @@ class _DatabaseAnswer(Answer):
 class DatabaseGet(_DatabaseAnswer, StampedAnswer):
     """One database (contract, `DatabaseRestApi.get`); it shows no URI."""
 
-    cache_timeout: Whole | None = None
+    cache_timeout: Integer | None = None
     configuration_method: Text255 | None = None
     is_managed_externally: Bool = False
     driver: ReadOnly[str] = None
@@ -159,7 +159,7 @@ class DatabaseListItem(_DatabaseAnswer):
     allows_virtual_table_explore: ReadOnly[Bool] = None
     changed_on_delta_humanized: ReadOnly[str] = None
     disable_data_preview: ReadOnly[Bool] = None
-    explore_database_id: ReadOnly[Whole] = None
+    explore_database_id: ReadOnly[Integer] = None
 
 
 class DatabaseConnection(Answer):
@@ -175,7 +175,7 @@ class DatabaseConnection(Answer):
     allow_dml: Bool | None = None
     allow_file_upload: Bool | None = None
     allow_run_async: Bool | None = None
-    cache_timeout: Whole | None = None
+    cache_timeout: Integer | None = None
     extra: JsonText | None = None
     ssh_tunnel: SshTunnel | None = None
     uuid: UuidText | None = None
@@ -188,8 +188,8 @@ class DatabaseConnection(Answer):
 class MetadataCacheTimeout(LenientShape):
     """How long lists of schemas and tables are cached, in seconds; unset disables, 0 never expires."""
 
-    schema_cache_timeout: Omittable[Whole] = None
-    table_cache_timeout: Omittable[Whole] = None
+    schema_cache_timeout: Omittable[Integer] = None
+    table_cache_timeout: Omittable[Integer] = None
 
 
 class DatabaseExtra(LenientShape):
@@ -206,7 +206,7 @@ class DatabaseExtra(LenientShape):
     allows_virtual_table_explore: Omittable[Bool] = None
     disable_data_preview: Omittable[Bool] = None
     disable_drill_to_detail: Omittable[Bool] = None
-    explore_database_id: Omittable[Whole] = None
+    explore_database_id: Omittable[Integer] = None
 
 
 class DatabaseValidateParameters(StrictShape):
@@ -223,7 +223,7 @@ class DatabaseValidateParameters(StrictShape):
     extra: JsonInput | None = None
     catalog: Omittable[JsonObject] = None
     parameters: DatabaseParameters | None = None
-    id: Whole | None = None
+    id: Integer | None = None
     ssh_tunnel: SshTunnel | None = None
 
 
@@ -282,7 +282,7 @@ class OAuth2State(StrictShape):
 
     model_config = ConfigDict(extra="ignore")
 
-    database_id: Whole
-    user_id: Whole
+    database_id: Integer
+    user_id: Integer
     default_redirect_uri: str
     tab_id: str

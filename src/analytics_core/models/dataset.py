@@ -16,6 +16,7 @@ from analytics_core.models.base import (
     AnswerWithSchema,
     Bool,
     Ids,
+    Integer,
     JsonInput,
     JsonObject,
     JsonText,
@@ -35,7 +36,6 @@ from analytics_core.models.base import (
     Title250,
     Title255,
     UuidText,
-    Whole,
 )
 from analytics_core.models.display import dataset_blocks
 from analytics_core.models.enums import GenericType
@@ -49,7 +49,7 @@ class MetricPut(StrictShape):
 
     metric_name: Title255
     expression: str
-    id: Omittable[Whole] = None
+    id: Omittable[Integer] = None
     verbose_name: Text1024 | None = None
     description: str | None = None
     metric_type: Annotated[Text32, StringConstraints(min_length=1)] | None = None
@@ -66,7 +66,7 @@ class DatasetPost(StrictShape):
     Beyond the contract, it may name its `metrics`.
     """
 
-    database: Whole
+    database: Integer
     table_name: Title250
     schema_name: Text250 | None = Field(default=None, alias="schema")
     sql: str | None = None
@@ -80,7 +80,7 @@ class ColumnPut(StrictShape):
     """A column of an updated dataset; a known `id` keeps the stored column's identity (`DatasetColumnsPut`)."""
 
     column_name: Title255
-    id: Omittable[Whole] = None
+    id: Omittable[Integer] = None
     verbose_name: Text1024 | None = None
     description: str | None = None
     expression: str | None = None
@@ -102,15 +102,15 @@ class DatasetPut(StrictShape):
     """
 
     table_name: Title250 | None = None
-    database_id: Omittable[Whole] = None
+    database_id: Omittable[Integer] = None
     schema_name: Text255 | None = Field(default=None, alias="schema")
     sql: str | None = None
     description: str | None = None
     default_endpoint: str | None = None
     main_dttm_col: str | None = None
     always_filter_main_dttm: Bool | None = None
-    offset: Whole | None = None
-    cache_timeout: Whole | None = None
+    offset: Integer | None = None
+    cache_timeout: Integer | None = None
     fetch_values_predicate: Text1000 | None = None
     filter_select_enabled: Bool | None = None
     is_sqllab_view: Bool | None = None
@@ -127,7 +127,7 @@ class DatasetPut(StrictShape):
 class DatabaseOfDatasetItem(Answer):
     """The database of a listed dataset."""
 
-    id: Whole = 0
+    id: Integer = 0
     database_name: Text250
 
 
@@ -140,7 +140,7 @@ class DatabaseOfDataset(DatabaseOfDatasetItem):
 class TableColumn(Answer):
     """A column of a dataset; `type_generic` is the contract's type code (`DatasetRestApi.get.TableColumn`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     column_name: Text255
     verbose_name: Text1024 | None = None
     description: str | None = None
@@ -162,7 +162,7 @@ class TableColumn(Answer):
 class SqlMetric(Answer):
     """A saved metric of a dataset (contract, `DatasetRestApi.get.SqlMetric`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     metric_name: Text255
     expression: str
     verbose_name: Text1024 | None = None
@@ -179,7 +179,7 @@ class SqlMetric(Answer):
 class _DatasetAnswer(AnswerWithSchema):
     """What a dataset and an item of a list of datasets share."""
 
-    id: Whole = 0
+    id: Integer = 0
     table_name: Text250
     schema_name: Text255 | None = Field(default=None, alias="schema")
     sql: str | None = None
@@ -200,8 +200,8 @@ class DatasetGet(_DatasetAnswer):
     is_sqllab_view: Bool | None = None
     is_managed_externally: Bool = False
     main_dttm_col: Text250 | None = None
-    offset: Whole | None = None
-    cache_timeout: Whole | None = None
+    offset: Integer | None = None
+    cache_timeout: Integer | None = None
     template_params: JsonText | None = None
     created_on: Moment | None = None
     changed_on: Moment | None = None
@@ -242,7 +242,7 @@ class DatasetListItem(_DatasetAnswer):
 class DatabaseSummary(Answer):
     """The database of a dataset in a dashboard (contract, Database summary object)."""
 
-    id: Whole = 0
+    id: Integer = 0
     name: str | None = None
     backend: str | None = None
     allows_cost_estimate: Bool | None = None
@@ -250,7 +250,7 @@ class DatabaseSummary(Answer):
     allows_virtual_table_explore: Bool | None = None
     disable_data_preview: Bool | None = None
     disable_drill_to_detail: Bool | None = None
-    explore_database_id: Whole | None = None
+    explore_database_id: Integer | None = None
 
 
 class DatabaseNameOnly(Answer):
@@ -262,7 +262,7 @@ class DatabaseNameOnly(Answer):
 class _DescribedDataset(AnswerWithSchema):
     """What both descriptions of a dataset share."""
 
-    id: Whole = 0
+    id: Integer = 0
     name: str | None = None
     table_name: str | None = None
     sql: str | None = None
@@ -270,7 +270,7 @@ class _DescribedDataset(AnswerWithSchema):
     type: str | None = None
     perm: str | None = None
     params: str | None = None
-    cache_timeout: Whole | None = None
+    cache_timeout: Integer | None = None
     column_formats: JsonObject | None = None
     columns: Objects = ()
     currency_formats: JsonObject | None = None
@@ -289,7 +289,7 @@ class _DescribedDataset(AnswerWithSchema):
     is_sqllab_view: Bool | None = None
     main_dttm_col: str | None = None
     metrics: Objects = ()
-    offset: Whole | None = None
+    offset: Integer | None = None
     order_by_choices: TextLists | None = None
     select_star: str | None = None
     template_params: str | None = None
@@ -326,14 +326,14 @@ class DatasetDescription(_DescribedDataset):
 class DatasetDuplicate(StrictShape):
     """A virtual dataset to copy under another name (contract, `DatasetDuplicateSchema`)."""
 
-    base_model_id: Whole
+    base_model_id: Integer
     table_name: Title250
 
 
 class GetOrCreateDataset(StrictShape):
     """A table whose dataset is wanted, made if there is none (contract, `GetOrCreateDatasetSchema`)."""
 
-    database_id: Whole
+    database_id: Integer
     table_name: Title250
     schema_name: Text250 | None = Field(default=None, alias="schema")
     template_params: Omittable[JsonInput] = None

@@ -33,7 +33,7 @@ _NAMES: Final = (
 
 _FIRST: Final = ("id", *_NAMES, "type", "viz_type", "kind", "backend", "schema_name", "database", "table", "state")
 _FOLDED: Final = ("sql", "select_star", "css", "params", "query", "clause", "markdown", "context_markdown")
-_LEFT_OUT: Final = re.compile(
+_HIDDEN_FIELDS: Final = re.compile(
     "uuid|uid|extra|params|perm|form_data|query_context|template_params|engine_information|css|.*_json|json_metadata"
     "|.*url|.*_humanized|.*_markeddown|.*_utc|changed_on_dttm|.*_choices|.*_orm|verbose_map|.*_formats|stacktrace"
     "|.*ed_by_name|datasource_type|datasource_id"
@@ -58,12 +58,12 @@ def noun_of(shape: type[BaseModel]) -> str:
 
 def record_blocks(record: BaseModel) -> Blocks:
     """Return what can be seen of a record: its facts, tables of what it is made of, and long texts folded."""
-    told = _values(record)
+    values = _values(record)
     name = name_of(record)
-    plain = {key: value for key, value in told.items() if not _is_table(value) and key not in _FOLDED}
-    facts_left = {key: value for key, value in plain.items() if key != "id" and value != name}
-    blocks: list[Block] = [heading(record), *([_facts(facts_left)] if facts_left else [])]
-    tables = {field: value for field, value in told.items() if _is_table(value)}
+    plain = {key: value for key, value in values.items() if not _is_table(value) and key not in _FOLDED}
+    other_facts = {key: value for key, value in plain.items() if key != "id" and value != name}
+    blocks: list[Block] = [heading(record), *([_facts(other_facts)] if other_facts else [])]
+    tables = {field: value for field, value in values.items() if _is_table(value)}
     for number, (field, value) in enumerate(tables.items()):
         title, rows = f"{len(value):,} {_spoken(field)}", records_table(value)
         blocks += fold(title, rows) if number else rows
@@ -87,13 +87,13 @@ def records_table(
 
     Records are models, or objects of JSON where `fields` are named.
     """
-    shown, left = first_of(records, most=_MOST_RECORDS, noun=noun)
-    names = [name for name in fields if _has_any(shown, name)] or _telling_fields(shown)
-    if not shown or not names:
+    visible, note = first_of(records, most=_MOST_RECORDS, noun=noun)
+    names = [name for name in fields if _has_any(visible, name)] or _telling_fields(visible)
+    if not visible or not names:
         return ()
-    values = {name: [_told(_held(record, name)) for record in shown] for name in names}
+    values = {name: [_named(_field_value(record, name)) for record in visible] for name in names}
     texts = [[text or "" for text in column_texts(column, name=name)] for name, column in values.items()]
-    line = "; ".join(filter(None, (left, below)))
+    line = "; ".join(filter(None, (note, below)))
     right = tuple(name != "id" and are_numbers(column) for name, column in values.items())
     rows: tuple[tuple[Cell, ...], ...] = tuple(zip(*texts, strict=True))
     heads = tuple(name.removesuffix("_name") if name == "schema_name" else name for name in names)
@@ -103,16 +103,16 @@ def records_table(
 def page_blocks(records: Sequence[BaseModel], count: int) -> Blocks:
     """Return a page of a list: how many records there are in all, and a table of those of the page."""
     noun = noun_of(type(records[0])) if records else "record"
-    told = counted(count, noun) if len(records) == count else f"{len(records):,} of {counted(count, noun)}"
-    return [HeadingBlock(text=told), *records_table(records)]
+    summary = counted(count, noun) if len(records) == count else f"{len(records):,} of {counted(count, noun)}"
+    return [HeadingBlock(text=summary), *records_table(records)]
 
 
 def dataset_blocks(dataset: BaseModel, *, source: str, columns: Sequence[Any], metrics: Sequence[Any]) -> Blocks:
     """Return what can be seen of a dataset: its columns and metrics, and nothing of its rows, which cost a query."""
-    told = {name: getattr(dataset, name, None) for name in ("description", "main_dttm_col", "owners")}
+    details = {name: getattr(dataset, name, None) for name in ("description", "main_dttm_col", "owners")}
     return [
         heading(dataset, source),
-        *facts({name: _told(value) for name, value in told.items()}),
+        *facts({name: _named(value) for name, value in details.items()}),
         *records_table(columns, fields=_OF_COLUMNS, noun="columns", below=counted(len(columns), "column")),
         *records_table(metrics, fields=_OF_METRICS, noun="metrics", below=counted(len(metrics), "metric")),
         *fold("SQL", [CodeBlock(text=sql)] if (sql := getattr(dataset, "sql", None)) else []),
@@ -129,12 +129,12 @@ def name_of(record: BaseModel) -> str:
 
 def rows_blocks(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> tuple[Block, ...]:
     """Return rows of JSON values as a table; milliseconds are shown as the moments that they are by their types."""
-    shown, left = first_of(rows)
+    visible, note = first_of(rows)
     moments = {name for name, kind in types.items() if re.search("DATE|TIME", kind, re.IGNORECASE)}
-    columns = {name: [row.get(name) for row in shown] for name in types}
-    told = {name: [_moment(value) if name in moments else value for value in held] for name, held in columns.items()}
-    texts = {name: column_texts(held, name=name) for name, held in told.items()}
-    return table(texts, right=[name for name, held in told.items() if are_numbers(held)], below=left)
+    columns = {name: [row.get(name) for row in visible] for name in types}
+    body = {name: [_moment(value) if name in moments else value for value in cells] for name, cells in columns.items()}
+    texts = {name: column_texts(cells, name=name) for name, cells in body.items()}
+    return table(texts, right=[name for name, cells in body.items() if are_numbers(cells)], below=note)
 
 
 def _moment(value: Any) -> Any:
@@ -143,13 +143,13 @@ def _moment(value: Any) -> Any:
 
 
 def _facts(values: Mapping[str, Any]) -> Block:
-    return FactsBlock(facts=tuple((key, value_text(_told(value))) for key, value in values.items()))
+    return FactsBlock(facts=tuple((key, value_text(_named(value))) for key, value in values.items()))
 
 
 def _values(record: BaseModel) -> dict[str, Any]:
     """Return the fields that there are, without those for programs, the telling ones first."""
-    held = ((name, getattr(record, name)) for name in _in_order(type(record).model_fields))
-    return {name: value for name, value in held if not _is_nothing(value) and not _LEFT_OUT.fullmatch(name)}
+    pairs = ((name, getattr(record, name)) for name in _in_order(type(record).model_fields))
+    return {name: value for name, value in pairs if not _is_nothing(value) and not _HIDDEN_FIELDS.fullmatch(name)}
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
@@ -160,17 +160,17 @@ def _in_order(names: Iterable[str]) -> list[str]:
 def _telling_fields(records: Sequence[BaseModel]) -> list[str]:
     """Return the fields of a table of records: short ones, that some of them have."""
     names = _in_order(type(records[0]).model_fields) if records else []
-    is_left_out = {name for name in names if _LEFT_OUT.fullmatch(name) or name in _FOLDED}
-    found = [name for name in names if name not in is_left_out and _has_any(records, name)]
-    told = [name for name in found if not any(_is_table(getattr(record, name, None)) for record in records)]
-    return told[:_MOST_FIELDS]
+    excluded = {name for name in names if _HIDDEN_FIELDS.fullmatch(name) or name in _FOLDED}
+    found = [name for name in names if name not in excluded and _has_any(records, name)]
+    plain_fields = [name for name in found if not any(_is_table(getattr(record, name, None)) for record in records)]
+    return plain_fields[:_MOST_FIELDS]
 
 
 def _has_any(records: Sequence[BaseModel], name: str) -> bool:
-    return any(not _is_nothing(_held(record, name)) for record in records)
+    return any(not _is_nothing(_field_value(record, name)) for record in records)
 
 
-def _held(record: Any, name: str) -> Any:
+def _field_value(record: Any, name: str) -> Any:
     return record.get(name) if isinstance(record, dict) else getattr(record, name, None)
 
 
@@ -184,7 +184,7 @@ def _is_table(value: Any) -> bool:
     return is_many and len(type(value[0]).model_fields) > 4
 
 
-def _told(value: Any) -> Any:
+def _named(value: Any) -> Any:
     """Return a value as a table shows it: records by their names."""
     if isinstance(value, BaseModel):
         return name_of(value)

@@ -10,6 +10,7 @@ from pydantic import Field, StrictFloat, StrictInt, StrictStr, StringConstraints
 from analytics_core.models.base import (
     Answer,
     Bool,
+    Integer,
     Moment,
     Number,
     Omittable,
@@ -18,7 +19,6 @@ from analytics_core.models.base import (
     Text250,
     Texts,
     UuidText,
-    Whole,
 )
 from analytics_core.models.references import UserDetails
 
@@ -87,7 +87,7 @@ class GuestRowRule(StrictShape):
     """
 
     clause: str
-    dataset: Whole | None = None
+    dataset: Integer | None = None
     values: Omittable[dict[Text250, _RuleValue]] = None
 
 
@@ -126,4 +126,4 @@ class GuestClaims(StrictShape):
     user: GuestUser
     resources: Annotated[tuple[GuestResource, ...], Field(min_length=1)]
     rls_rules: tuple[GuestRowRule, ...]
-    all_rows: Bool | tuple[Whole, ...]
+    all_rows: Bool | tuple[Integer, ...]

@@ -8,13 +8,13 @@ from analytics_core.models.base import (
     Answer,
     Bool,
     Ids,
+    Integer,
     JsonInput,
     JsonObject,
     KeyValue,
     Omittable,
     StrictShape,
     Texts,
-    Whole,
 )
 from analytics_core.models.chart import ChartEntity
 from analytics_core.models.dashboard import DashboardPermalinkState
@@ -27,7 +27,7 @@ class ExploreSlice(ChartEntity):
 
     model_config = ConfigDict(extra="allow")
 
-    slice_id: Whole | None = None
+    slice_id: Integer | None = None
     datasource: str | None = None
     is_managed_externally: Bool = False
     owners: Ids = ()
@@ -60,8 +60,8 @@ class Permalink(Answer):
 class ExplorePermalink(Answer):
     """What a permalink to a chart's state holds; `chart_id` is None when the state is of no stored chart."""
 
-    chart_id: Whole | None = Field(default=None, alias="chartId")
-    datasource_id: Whole = Field(alias="datasourceId")
+    chart_id: Integer | None = Field(default=None, alias="chartId")
+    datasource_id: Integer = Field(alias="datasourceId")
     datasource_type: DatasourceType = Field(alias="datasourceType")
     state: ExplorePermalinkState
 
@@ -69,17 +69,17 @@ class ExplorePermalink(Answer):
 class DashboardPermalink(Answer):
     """What a permalink to a dashboard's state holds."""
 
-    dashboard_id: Whole = Field(alias="dashboardId")
+    dashboard_id: Integer = Field(alias="dashboardId")
     state: DashboardPermalinkState
 
 
 class FormDataPost(StrictShape):
     """Form data to store for a datasource, and for a chart of it (contract, `FormDataPostSchema`)."""
 
-    datasource_id: Whole
+    datasource_id: Integer
     datasource_type: DatasourceType
     form_data: JsonInput
-    chart_id: Omittable[Whole] = None
+    chart_id: Omittable[Integer] = None
 
 
 class FormDataPut(FormDataPost):

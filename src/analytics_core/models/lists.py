@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from analytics_core.models.base import Answer, JsonObject, ListAnswer, StrictShape, Whole
+from analytics_core.models.base import Answer, Integer, JsonObject, ListAnswer, StrictShape
 
 
 class ListOperator(StrEnum):
@@ -32,7 +32,7 @@ class FilterItem(StrictShape):
 class RelatedItem(Answer):
     """One choice of a related field: its id, its text and more about it."""
 
-    value: Whole | None = None
+    value: Integer | None = None
     text: str | None = None
     extra: JsonObject | None = None
 
@@ -40,7 +40,7 @@ class RelatedItem(Answer):
 class RelatedResponse(ListAnswer):
     """The choices of a related field (contract, `RelatedResponseSchema`)."""
 
-    count: Whole = 0
+    count: Integer = 0
     result: tuple[RelatedItem, ...] = ()
 
 
@@ -53,14 +53,14 @@ class DistinctItem(Answer):
 class DistinctResponse(ListAnswer):
     """The distinct values of a field (contract, `DistincResponseSchema`)."""
 
-    count: Whole = 0
+    count: Integer = 0
     result: tuple[DistinctItem, ...] = ()
 
 
 class RelatedChart(Answer):
     """A chart that uses a database or a dataset."""
 
-    id: Whole = 0
+    id: Integer = 0
     slice_name: str | None = None
     viz_type: str | None = None
 
@@ -68,14 +68,14 @@ class RelatedChart(Answer):
 class RelatedCharts(ListAnswer):
     """The charts that use a database or a dataset."""
 
-    count: Whole = 0
+    count: Integer = 0
     result: tuple[RelatedChart, ...] = ()
 
 
 class RelatedDashboard(Answer):
     """A dashboard that uses a database or a dataset."""
 
-    id: Whole = 0
+    id: Integer = 0
     slug: str | None = None
     title: str | None = None
     json_metadata: JsonObject | None = None
@@ -84,7 +84,7 @@ class RelatedDashboard(Answer):
 class RelatedDashboards(ListAnswer):
     """The dashboards that use a database or a dataset."""
 
-    count: Whole = 0
+    count: Integer = 0
     result: tuple[RelatedDashboard, ...] = ()
 
 

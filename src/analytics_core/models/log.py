@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from analytics_core.models.base import (
     Answer,
+    Integer,
     JsonInput,
     JsonText,
     ListAnswer,
@@ -18,7 +19,6 @@ from analytics_core.models.base import (
     Text64,
     Text512,
     Text1024,
-    Whole,
 )
 
 
@@ -32,11 +32,11 @@ class LogGet(Answer):
     """One log record (contract, `LogRestApi.get`); its field `json` is the attribute `json_text`."""
 
     action: Text512 | None = None
-    dashboard_id: Whole | None = None
-    slice_id: Whole | None = None
-    user_id: Whole | None = None
+    dashboard_id: Integer | None = None
+    slice_id: Integer | None = None
+    user_id: Integer | None = None
     dttm: Moment | None = None
-    duration_ms: Whole | None = None
+    duration_ms: Integer | None = None
     json_text: JsonText | None = Field(default=None, alias="json")
     referrer: Text1024 | None = None
     user: UserOfLog | None = None
@@ -53,13 +53,13 @@ class LogPost(StrictShape):
     record shows (`LogRestApi.get`), `user_id` for the contract's `user`.
     """
 
-    id: Omittable[Whole] = None
+    id: Omittable[Integer] = None
     action: Annotated[str, StringConstraints(min_length=1, max_length=512)]
-    dashboard_id: Whole | None = None
-    slice_id: Whole | None = None
-    user_id: Whole | None = None
+    dashboard_id: Integer | None = None
+    slice_id: Integer | None = None
+    user_id: Integer | None = None
     dttm: Moment | None = None
-    duration_ms: Whole | None = None
+    duration_ms: Integer | None = None
     json_text: JsonInput | None = Field(default=None, alias="json")
     referrer: Text1024 | None = None
 

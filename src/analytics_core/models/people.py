@@ -16,6 +16,7 @@ from analytics_core.models.base import (
     AnswerWithSchema,
     Bool,
     Ids,
+    Integer,
     LoginName,
     Moment,
     Omittable,
@@ -25,7 +26,6 @@ from analytics_core.models.base import (
     Text64,
     Text255,
     Title255,
-    Whole,
 )
 from analytics_core.models.references import RoleReference
 
@@ -64,7 +64,7 @@ class UserPut(StrictShape):
 class UserGet(Answer):
     """One user."""
 
-    id: Whole
+    id: Integer
     username: Text64
     first_name: Text64
     last_name: Text64
@@ -93,14 +93,14 @@ class GrantGet(Answer):
     """What a grant opens: a database, one schema of a database, or a dataset."""
 
     on: str
-    id: Whole
+    id: Integer
     schema_name: str | None = None
 
 
 class RoleGet(Answer):
     """One role with its grants."""
 
-    id: Whole
+    id: Integer
     name: Text64
     is_admin: Bool
     grants: tuple[GrantGet, ...] = ()
@@ -143,14 +143,14 @@ class TableReference(AnswerWithSchema):
 
     model_config = ConfigDict(extra="allow")
 
-    id: Whole = 0
+    id: Integer = 0
     table_name: str | None = None
 
 
 class RowRuleGet(StampedAnswer):
     """One rule (contract, `RLSRestApi.get`)."""
 
-    id: Whole = 0
+    id: Integer = 0
     name: str | None = None
     description: str | None = None
     clause: str | None = None

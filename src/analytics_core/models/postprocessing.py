@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, Strict, model_validator
 
-from analytics_core.models.base import Bool, Flag, LenientShape, Name, NullMeans, Number, Omittable, Whole
+from analytics_core.models.base import Bool, Flag, Integer, LenientShape, Name, NullMeans, Number, Omittable
 from analytics_core.models.enums import TimeGrain
 
 On = Annotated[bool, Strict(), NullMeans(True)]
@@ -256,7 +256,7 @@ class CompareOptions(OperationOptions):
     compare_columns: Names = ()
     compare_type: CompareType = CompareType.DIFFERENCE
     drop_original_columns: Flag = False
-    precision: Annotated[Whole, Field(ge=0, le=15)] = 4
+    precision: Annotated[Integer, Field(ge=0, le=15)] = 4
 
 
 class ContributionOptions(OperationOptions):
@@ -280,9 +280,9 @@ class DiffOptions(OperationOptions):
     """Options of `diff`: source columns and the names of the results; `axis` 0 goes down rows, 1 across columns."""
 
     columns: NameMap = Field(default_factory=dict)
-    periods: Whole = 1
+    periods: Integer = 1
     axis: Annotated[
-        Whole, Field(ge=0, le=1), BeforeValidator(lambda value: {"row": 0, "column": 1}.get(str(value), value))
+        Integer, Field(ge=0, le=1), BeforeValidator(lambda value: {"row": 0, "column": 1}.get(str(value), value))
     ] = 0
 
 
@@ -292,7 +292,7 @@ def _level(value: Any) -> Any:
     raise ValueError("must be the name of a level, or its position as an integer")
 
 
-Level = Annotated[Whole | Name, BeforeValidator(_level)]
+Level = Annotated[Integer | Name, BeforeValidator(_level)]
 """A level of the labels of columns, by its name or its position."""
 
 
@@ -309,7 +309,7 @@ def _seasonality(value: Any) -> Any:
     raise ValueError("must be true, false, a Fourier order (an integer, 0 or more) or null")
 
 
-Seasonality = Annotated[Bool | Annotated[Whole, Field(ge=0)] | None, BeforeValidator(_seasonality)]
+Seasonality = Annotated[Bool | Annotated[Integer, Field(ge=0)] | None, BeforeValidator(_seasonality)]
 """Forced or left out, a Fourier order, or null: detected."""
 
 
@@ -321,7 +321,7 @@ class ForecastOptions(OperationOptions):
     """
 
     confidence_interval: Annotated[Number, Field(ge=0, le=1)]
-    periods: Annotated[Whole, Field(ge=0)]
+    periods: Annotated[Integer, Field(ge=0)]
     time_grain: TimeGrain
     weekly_seasonality: Seasonality = None
     monthly_seasonality: Seasonality = None
@@ -360,7 +360,7 @@ class HistogramOptions(OperationOptions):
 
     column: Name
     groupby: Names = ()
-    bins: Annotated[Whole, Field(ge=1, le=10_000)] = 5
+    bins: Annotated[Integer, Field(ge=1, le=10_000)] = 5
     cumulative: Flag = False
     normalize: Flag = False
 
@@ -417,9 +417,9 @@ class RollingOptions(OperationOptions):
     """
 
     rolling_type: RollingType
-    window: Annotated[Whole, Field(ge=1)]
+    window: Annotated[Integer, Field(ge=1)]
     columns: NameMap = Field(default_factory=dict)
-    min_periods: Annotated[Whole, Field(ge=0)] | None = None
+    min_periods: Annotated[Integer, Field(ge=0)] | None = None
     center: Flag = False
     win_type: WindowType | None = None
     rolling_type_options: Annotated[dict[str, Any], NullMeans({})] = Field(default_factory=dict)

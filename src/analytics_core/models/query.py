@@ -28,6 +28,7 @@ from analytics_core.models.base import (
     Bool,
     Count,
     Flag,
+    Integer,
     LenientShape,
     Listed,
     Name,
@@ -35,7 +36,6 @@ from analytics_core.models.base import (
     Omittable,
     ShortText,
     SqlText,
-    Whole,
 )
 from analytics_core.models.enums import (
     Aggregate,
@@ -252,7 +252,7 @@ class ChartAnnotationLayer(LenientShape):
 class ChartDataDatasource(LenientShape):
     """What is queried; `type` decides what `id` counts (contract, `datasource` of a query context)."""
 
-    id: Whole
+    id: Integer
     type: Omittable[DatasourceType] = None
 
 
@@ -350,8 +350,8 @@ class ChartDataQueryObject(LenientShape):
     orderby: Listed[tuple[OrderKey, Bool]] = ()
     post_processing: Annotated[tuple[PostProcessingOperation, ...], BeforeValidator(_without_nulls), NullMeans(())] = ()
     result_type: ResultType | None = None
-    row_limit: Annotated[Whole, Field(ge=0)] | None = None
-    row_offset: Annotated[Whole, Field(ge=0), NullMeans(0)] = 0
+    row_limit: Annotated[Integer, Field(ge=0)] | None = None
+    row_offset: Annotated[Integer, Field(ge=0), NullMeans(0)] = 0
     series_columns: Listed[QueryColumn] = ()
     series_limit: Count = 0
     series_limit_metric: QueryMetric | None = None
@@ -382,7 +382,7 @@ class ChartDataQueryContext(LenientShape):
     datasource: Omittable[ChartDataDatasource] = None
     queries: tuple[ChartDataQueryObject, ...] = ()
     force: Flag = False
-    custom_cache_timeout: Whole | None = None
+    custom_cache_timeout: Integer | None = None
     form_data: Any = None
     result_format: ResultFormat = ResultFormat.JSON
     result_type: ResultType = ResultType.FULL

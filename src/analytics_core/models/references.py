@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics_core.models.base import Answer, JsonText, Omittable, StrictShape, Text64, Text250, Text500, Whole
+from analytics_core.models.base import Answer, Integer, JsonText, Omittable, StrictShape, Text64, Text250, Text500
 from analytics_core.models.enums import TagType
 
 
@@ -16,7 +16,7 @@ class UserNames(Answer):
 class UserReference(Answer):
     """A user by id and names."""
 
-    id: Whole = 0
+    id: Integer = 0
     first_name: Text64
     last_name: Text64
 
@@ -25,7 +25,7 @@ class UserFirstName(Answer):
     """A user by id and first name, as annotations show them."""
 
     first_name: Text64
-    id: Whole = 0
+    id: Integer = 0
 
 
 class UserDetails(UserReference):
@@ -37,14 +37,14 @@ class UserDetails(UserReference):
 class RoleReference(Answer):
     """A role by id and name."""
 
-    id: Whole = 0
+    id: Integer = 0
     name: Text64
 
 
 class TagReference(StrictShape):
     """A tag; also an item of a chart's `tags` in an update."""
 
-    id: Omittable[Whole] = None
+    id: Omittable[Integer] = None
     name: Text250 | None = None
     type: Omittable[TagType] = None
 
@@ -52,7 +52,7 @@ class TagReference(StrictShape):
 class DashboardReference(Answer):
     """A dashboard by id and title."""
 
-    id: Whole = 0
+    id: Integer = 0
     dashboard_title: Text500 | None = None
 
 
@@ -72,10 +72,10 @@ class DatasetReference(Answer):
 class OnlyId(Answer):
     """A record of which the contract shows the id alone."""
 
-    id: Whole = 0
+    id: Integer = 0
 
 
 class OnlyIdPayload(StrictShape):
     """A payload for which the contract shows the id alone."""
 
-    id: Omittable[Whole] = None
+    id: Omittable[Integer] = None

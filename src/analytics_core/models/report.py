@@ -19,6 +19,7 @@ from analytics_core.models.base import (
     Answer,
     Bool,
     Ids,
+    Integer,
     JsonObject,
     JsonText,
     Moment,
@@ -34,7 +35,6 @@ from analytics_core.models.base import (
     Text255,
     Text1000,
     UuidText,
-    Whole,
 )
 from analytics_core.models.enums import ReportType
 from analytics_core.models.references import DashboardReference, UserNames, UserReference
@@ -69,7 +69,7 @@ _Crontab = Annotated[Text1000, StringConstraints(min_length=1), AfterValidator(_
 _TimezoneName = Annotated[Text100, AfterValidator(_check_timezone)]
 """An IANA time zone."""
 
-_AtLeastOne = Annotated[Whole, Field(ge=1)]
+_AtLeastOne = Annotated[Integer, Field(ge=1)]
 
 
 class ReportCreationMethod(StrEnum):
@@ -171,12 +171,12 @@ class _ReportSchedulePayload(StrictShape):
     timezone: Omittable[_TimezoneName] = None
     creation_method: Omittable[ReportCreationMethod] = None
     active: Omittable[Bool] = None
-    chart: Whole | None = None
-    dashboard: Whole | None = None
-    database: Omittable[Whole] = None
+    chart: Integer | None = None
+    dashboard: Integer | None = None
+    database: Omittable[Integer] = None
     description: str | None = None
     context_markdown: str | None = None
-    custom_width: Whole | None = None
+    custom_width: Integer | None = None
     force_screenshot: Omittable[Bool] = None
     grace_period: Omittable[_AtLeastOne] = None
     log_retention: Omittable[_AtLeastOne] = None
@@ -209,7 +209,7 @@ class ReportSchedulePut(_ReportSchedulePayload):
 class ChartOfReport(Answer):
     """The chart of a schedule."""
 
-    id: Whole = 0
+    id: Integer = 0
     slice_name: Text250 | None = None
     viz_type: Text250 | None = None
 
@@ -217,14 +217,14 @@ class ChartOfReport(Answer):
 class DatabaseOfReport(Answer):
     """The database of an alert's query."""
 
-    id: Whole = 0
+    id: Integer = 0
     database_name: Text250
 
 
 class RecipientOfListItem(Answer):
     """A recipient as a list of schedules shows it."""
 
-    id: Whole = 0
+    id: Integer = 0
     type: Text50
 
 
@@ -237,7 +237,7 @@ class RecipientOfReport(RecipientOfListItem):
 class _ReportScheduleAnswer(Answer):
     """What a schedule and an item of a list of schedules share."""
 
-    id: Whole = 0
+    id: Integer = 0
     name: Text150
     type: Text50
     crontab: Text1000
@@ -256,11 +256,11 @@ class ReportScheduleGet(_ReportScheduleAnswer, StampedAnswer):
 
     recipients: tuple[RecipientOfReport, ...]
     context_markdown: str | None = None
-    custom_width: Whole | None = None
+    custom_width: Integer | None = None
     force_screenshot: Bool | None = None
-    grace_period: Whole | None = None
-    log_retention: Whole | None = None
-    working_timeout: Whole | None = None
+    grace_period: Integer | None = None
+    log_retention: Integer | None = None
+    working_timeout: Integer | None = None
     last_value: Number | None = None
     last_value_row_json: JsonText | None = None
     report_format: Text50 | None = None
@@ -287,8 +287,8 @@ class ReportScheduleListItem(_ReportScheduleAnswer):
     """One schedule of a list (contract, `ReportScheduleRestApi.get_list`)."""
 
     recipients: tuple[RecipientOfListItem, ...]
-    chart_id: Whole | None = None
-    dashboard_id: Whole | None = None
+    chart_id: Integer | None = None
+    dashboard_id: Integer | None = None
     created_on: Moment | None = None
     changed_on: Moment | None = None
     created_by: UserNames | None = None
@@ -306,7 +306,7 @@ class DeliveryOfRun(Answer):
 
     recipient: str
     state: str
-    attempts: Whole
+    attempts: Integer
     subject: str | None = None
     files: tuple[str, ...] = ()
     reason: str | None = None
@@ -318,7 +318,7 @@ class ReportExecutionLogGet(Answer):
     What the contract's shape does not tell are attributes, which no schema and no payload shows.
     """
 
-    id: Whole = 0
+    id: Integer = 0
     scheduled_dttm: Moment
     start_dttm: Moment | None = None
     end_dttm: Moment | None = None

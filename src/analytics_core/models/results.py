@@ -11,7 +11,7 @@ from pydantic import ConfigDict
 
 from analytics_core._tools.display.blocks import Blocks
 from analytics_core.errors import ErrorLevel, ErrorType
-from analytics_core.models.base import Answer, Bool, Ids, JsonObject, ListAnswer, Objects, Texts, Whole
+from analytics_core.models.base import Answer, Bool, Ids, Integer, JsonObject, ListAnswer, Objects, Texts
 from analytics_core.models.display import page_blocks
 from analytics_core.models.enums import QueryStatus
 
@@ -22,7 +22,7 @@ class ChartDataResult(Answer):
     model_config = ConfigDict(extra="allow")
 
     cache_key: str | None
-    cache_timeout: Whole | None
+    cache_timeout: Integer | None
     cached_dttm: str | None
     is_cached: Bool
     query: str
@@ -32,9 +32,9 @@ class ChartDataResult(Answer):
     colnames: Texts = ()
     coltypes: Ids = ()
     data: Objects = ()
-    rowcount: Whole = 0
-    from_dttm: Whole | None = None
-    to_dttm: Whole | None = None
+    rowcount: Integer = 0
+    from_dttm: Integer | None = None
+    to_dttm: Integer | None = None
     status: QueryStatus | None = None
     error: str | None = None
     stacktrace: str | None = None

@@ -13,6 +13,7 @@ from analytics_core.models.base import (
     Answer,
     AnswerWithSchema,
     Bool,
+    Integer,
     JsonInput,
     JsonObject,
     Moment,
@@ -27,7 +28,6 @@ from analytics_core.models.base import (
     Text64,
     Text256,
     Title250,
-    Whole,
 )
 from analytics_core.models.dataset import DatabaseNameOnly, DatabaseOfDatasetItem
 from analytics_core.models.references import TagReference, UserDetails, UserReference
@@ -36,13 +36,13 @@ from analytics_core.models.references import TagReference, UserDetails, UserRefe
 class ExecutePayload(StrictShape):
     """A statement to run (contract, `ExecutePayloadSchema`); its field `json` is the attribute `as_json`."""
 
-    database_id: Whole
+    database_id: Integer
     sql: SqlText
     client_id: str | None = None
     ctas_method: str | None = None
     expand_data: Bool | None = None
     as_json: Bool | None = Field(default=None, alias="json")
-    query_limit: Whole | None = Field(default=None, alias="queryLimit")
+    query_limit: Integer | None = Field(default=None, alias="queryLimit")
     run_async: Bool | None = Field(default=None, alias="runAsync")
     schema_name: str | None = Field(default=None, alias="schema")
     select_as_cta: Bool | None = None
@@ -55,7 +55,7 @@ class ExecutePayload(StrictShape):
 class EstimateQueryCost(StrictShape):
     """A statement whose cost is to be estimated (contract, `EstimateQueryCostSchema`)."""
 
-    database_id: Whole
+    database_id: Integer
     sql: SqlText
     schema_name: str | None = Field(default=None, alias="schema")
     template_params: Omittable[JsonObject] = None
@@ -68,21 +68,21 @@ class SqlQueryResult(AnswerWithSchema):
     """
 
     id: str | None = None
-    query_id: Whole | None = Field(default=None, alias="queryId")
-    server_id: Whole | None = Field(default=None, alias="serverId")
+    query_id: Integer | None = Field(default=None, alias="queryId")
+    server_id: Integer | None = Field(default=None, alias="serverId")
     sql: str | None = None
     executed_sql: str | None = Field(default=None, alias="executedSql")
     db: str | None = None
-    db_id: Whole | None = Field(default=None, alias="dbId")
+    db_id: Integer | None = Field(default=None, alias="dbId")
     tab: str | None = None
     sql_editor_id: str | None = Field(default=None, alias="sqlEditorId")
     user: str | None = None
-    user_id: Whole | None = Field(default=None, alias="userId")
+    user_id: Integer | None = Field(default=None, alias="userId")
     state: str | None = None
-    limit: Whole | None = None
+    limit: Integer | None = None
     limiting_factor: str | None = Field(default=None, alias="limitingFactor")
-    progress: Whole | None = None
-    rows: Whole | None = None
+    progress: Integer | None = None
+    rows: Integer | None = None
     results_key: str | None = Field(default=None, alias="resultsKey")
     start_dttm: Number | None = Field(default=None, alias="startDttm")
     end_dttm: Number | None = Field(default=None, alias="endDttm")
@@ -98,7 +98,7 @@ class SqlQueryResult(AnswerWithSchema):
 class QueryExecutionResponse(Answer):
     """The rows of a statement and the record of its run (contract, `QueryExecutionResponseSchema`)."""
 
-    query_id: Whole | None = None
+    query_id: Integer | None = None
     status: str | None = None
     query: SqlQueryResult | None = None
     columns: Objects = ()
@@ -110,20 +110,20 @@ class QueryExecutionResponse(Answer):
 class DatabaseOfQuery(Answer):
     """The database of a query (contract, field `database` of `QueryRestApi.get`)."""
 
-    id: Whole = 0
+    id: Integer = 0
 
 
 class _QueryAnswer(AnswerWithSchema):
     """What a query and an item of a list of queries share."""
 
-    id: Whole = 0
+    id: Integer = 0
     sql: str | None = None
     executed_sql: str | None = None
     status: Text16 | None = None
     schema_name: Text256 | None = Field(default=None, alias="schema")
     tab_name: Text256 | None = None
     tmp_table_name: Text256 | None = None
-    rows: Whole | None = None
+    rows: Integer | None = None
     start_time: Number | None = None
     end_time: Number | None = None
     changed_on: Moment | None = None
@@ -139,8 +139,8 @@ class QueryGet(_QueryAnswer):
     sql_editor_id: Text256 | None = None
     tmp_schema_name: Text256 | None = None
     results_key: Text64 | None = None
-    limit: Whole | None = None
-    progress: Whole | None = None
+    limit: Integer | None = None
+    progress: Integer | None = None
     select_as_cta: Bool | None = None
     select_as_cta_used: Bool | None = None
     error_message: str | None = None
@@ -160,7 +160,7 @@ class SavedQueryPost(StrictShape):
     """A statement to keep; the contract has no shape for it."""
 
     label: Title250
-    database: Whole
+    database: Integer
     sql: SqlText
     description: str | None = None
     schema_name: Text256 | None = Field(default=None, alias="schema")
@@ -172,7 +172,7 @@ class SavedQueryPut(StrictShape):
     """Changes of a statement that is kept."""
 
     label: Omittable[Title250] = None
-    database: Omittable[Whole] = None
+    database: Omittable[Integer] = None
     sql: Omittable[SqlText] = None
     description: str | None = None
     schema_name: Text256 | None = Field(default=None, alias="schema")
@@ -183,7 +183,7 @@ class SavedQueryPut(StrictShape):
 class SavedQueryGet(AnswerWithSchema):
     """A statement that somebody keeps."""
 
-    id: Whole = 0
+    id: Integer = 0
     uuid: str
     label: str
     database: DatabaseOfDatasetItem

@@ -143,13 +143,13 @@ def holds_numpy(value: Any) -> bool:
     """Tell whether a payload holds a number or an array of NumPy's, at any depth."""
     waiting = [value]
     while waiting:
-        held = waiting.pop()
-        if hasattr(held, "dtype"):
+        member = waiting.pop()
+        if hasattr(member, "dtype"):
             return True
-        if isinstance(held, Mapping):
-            waiting.extend(held.values())
-        elif isinstance(held, list | tuple | set | frozenset):
-            waiting.extend(held)
+        if isinstance(member, Mapping):
+            waiting.extend(member.values())
+        elif isinstance(member, list | tuple | set | frozenset):
+            waiting.extend(member)
     return False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analytics_core._tools.display.blocks import Blocks, HeadingBlock
-from analytics_core.models.base import Answer, AnswerWithSchema, Bool, JsonObject, Texts, Whole
+from analytics_core.models.base import Answer, AnswerWithSchema, Bool, Integer, JsonObject, Texts
 from analytics_core.models.display import rows_blocks
 
 
@@ -37,7 +37,7 @@ class TableIndexDetails(Answer):
 class DatabaseTableDetails(AnswerWithSchema):
     """A table or view of a database: columns, keys, indexes, comments, and a SELECT of its first rows."""
 
-    database_id: Whole
+    database_id: Integer
     table_name: str
     comment: str | None = None
     columns: tuple[TableColumnDetails, ...] = ()
@@ -50,16 +50,16 @@ class DatabaseTableDetails(AnswerWithSchema):
 class TableSample(AnswerWithSchema):
     """The first rows of a table that the actor may see; `data` has one object a row, as chart data has."""
 
-    database_id: Whole
+    database_id: Integer
     table_name: str
     columns: tuple[TableColumnDetails, ...] = ()
     data: tuple[JsonObject, ...] = ()
     has_more: Bool = False
 
     def _blocks(self) -> Blocks:
-        told = "its first rows" if self.has_more else "all its rows"
+        detail = "its first rows" if self.has_more else "all its rows"
         types = {column.column_name: column.type for column in self.columns}
-        return [HeadingBlock(text=self.table_name, detail=told), *rows_blocks(self.data, types)]
+        return [HeadingBlock(text=self.table_name, detail=detail), *rows_blocks(self.data, types)]
 
 
 class DatabaseEngine(Answer):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from analytics_core.models.base import Answer, AnswerWithSchema, StrictShape, Texts, Whole
+from analytics_core.models.base import Answer, AnswerWithSchema, Integer, StrictShape, Texts
 from analytics_core.models.enums import FileKind
 
 _Character = Annotated[str, StringConstraints(min_length=1, max_length=1)]
@@ -27,8 +27,8 @@ class FileUploadOptions(StrictShape):
     decimal_character: _Character = "."
     thousands_character: _Character | None = None
     null_values: Texts = ("",)
-    header_row: Annotated[Whole, Field(ge=0, le=1_000)] | None = 0
-    skip_rows: Annotated[Whole, Field(ge=0, le=100_000)] = 0
+    header_row: Annotated[Integer, Field(ge=0, le=1_000)] | None = 0
+    skip_rows: Annotated[Integer, Field(ge=0, le=100_000)] = 0
     sheet_name: str | None = None
     column_data_types: dict[str, str] = Field(default_factory=dict)
     column_dates: Texts = ()
@@ -50,9 +50,9 @@ class UploadedTable(AnswerWithSchema):
     were read.
     """
 
-    database_id: Whole
+    database_id: Integer
     table_name: str
-    rows: Whole
+    rows: Integer
     columns: tuple[UploadedColumn, ...] = ()
     notes: Texts = ()
 

@@ -139,9 +139,9 @@ class _TenantQuery:
 
     def _conditions(self) -> dict[str, Any]:
         """Return the query with its conditions on rows alone."""
-        kept = {name: value for name, value in self.part.items() if name in _CONDITIONS}
+        conditions = {name: value for name, value in self.part.items() if name in _CONDITIONS}
         where = (self.part.get("extras") or {}).get("where")
-        return {**kept, "extras": {"where": where}} if where else kept
+        return {**conditions, "extras": {"where": where}} if where else conditions
 
     def _ask(self, road: str, part: Mapping[str, Any]) -> QueryResult:
         requested = {name: value for name, value in part.items() if name != "result_type"}
@@ -163,10 +163,10 @@ class _TenantQuery:
                 raise self._foreign(row, road)
 
     def _assert_known(self, result: QueryResult, raw: Sequence[Row], road: str) -> None:
-        shown = list(_records(result))
+        records = list(_records(result))
         for name in self._grouped_by():
             known = {repr(row.get(name)) for row in raw} | {repr(_OTHERS)}
-            for row in shown:
+            for row in records:
                 if name in row and repr(row[name]) not in known:
                     raise self._foreign({name: row[name]}, road)
 
@@ -212,13 +212,13 @@ class _TenantQuery:
                 f"{self} sees the lines {', '.join(answer.indexnames)}, and {', '.join(narrowed.indexnames)} "
                 f"when narrowed to their own rows, on the road {road!r}"
             )
-        whole, part = list(_records(answer)), list(_records(narrowed))
-        if len(whole) != len(part):
-            raise AssertionError(f"{self} sees {len(whole)} rows, {len(part)} when narrowed to their own rows")
-        for shown, expected in zip(whole, part, strict=True):
-            if shown.keys() != expected.keys() or not all(_same(shown[name], expected[name]) for name in shown):
+        full, part = list(_records(answer)), list(_records(narrowed))
+        if len(full) != len(part):
+            raise AssertionError(f"{self} sees {len(full)} rows, {len(part)} when narrowed to their own rows")
+        for row, expected in zip(full, part, strict=True):
+            if row.keys() != expected.keys() or not all(_same(row[name], expected[name]) for name in row):
                 raise AssertionError(
-                    f"{self} sees {dict(shown)!r}, and {dict(expected)!r} when narrowed to their own rows: "
+                    f"{self} sees {dict(row)!r}, and {dict(expected)!r} when narrowed to their own rows: "
                     f"foreign rows are counted on the road {road!r}"
                 )
 

@@ -94,12 +94,12 @@ class Outbox:
         with self._guard:
             if self._is_closed:
                 raise NotificationError("the outbox is closed")
-            asked = None if only is None else tuple(only)
-            addresses = [one for one in recipient.addresses if asked is None or one in asked]
+            requested = None if only is None else tuple(only)
+            addresses = [one for one in recipient.addresses if requested is None or one in requested]
             if not addresses:
                 return ()
             state, retry_after_s = self._failures.pop(0) if self._failures else (DeliveryState.DELIVERED, None)
-            self._attempts.append(OutboxEntry(message=message, recipient=recipient, only=asked, state=state))
+            self._attempts.append(OutboxEntry(message=message, recipient=recipient, only=requested, state=state))
         reason = "" if state is DeliveryState.DELIVERED else "the outbox was told to fail"
         return [
             Delivery(address=address, state=state, reason=reason, retry_after_s=retry_after_s) for address in addresses

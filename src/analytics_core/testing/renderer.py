@@ -80,8 +80,8 @@ class FakeRenderer:
         self._keep(DrawnPicture(specification=json.loads(text), format=format, scale=scale))
         size = [specification.get(name) for name in ("width", "height")]
         width, height = (value if isinstance(value, int | float) else 100 for value in size)
-        told = str(specification.get("description", ""))
-        return _file(format, [text], scale=scale, told=told, width=width, height=height)
+        description = str(specification.get("description", ""))
+        return _file(format, [text], scale=scale, description=description, width=width, height=height)
 
     def render_pages(self, pages: Sequence[str], *, format: PictureFormat, scale: float = 1.0) -> bytes:
         """Return a file of the format, with as many pages.
@@ -92,7 +92,7 @@ class FakeRenderer:
         if not pages or (len(pages) > 1 and format is not PictureFormat.PDF):
             raise PictureError(f"{len(pages)} pages do not make one {format.name}; PDF takes several")
         self._keep(DrawnPicture(pages=tuple(pages), format=format, scale=scale))
-        return _file(format, pages, scale=scale, told="", width=100, height=100)
+        return _file(format, pages, scale=scale, description="", width=100, height=100)
 
     def close(self) -> None:
         """Draw nothing afterwards; what was drawn can still be read."""
@@ -109,12 +109,12 @@ class FakeRenderer:
 
 
 def _file(
-    format: PictureFormat, texts: Sequence[str], *, scale: float, told: str, width: float, height: float
+    format: PictureFormat, texts: Sequence[str], *, scale: float, description: str, width: float, height: float
 ) -> bytes:
     digest = hashlib.sha256(json.dumps([*texts, scale]).encode()).hexdigest()
     if format is PictureFormat.SVG:
         size = f'width="{width:g}" height="{height:g}"'
-        words = f"<desc>{escape(told)}</desc>" if told else ""
+        words = f"<desc>{escape(description)}</desc>" if description else ""
         return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><title>{digest}</title>{words}</svg>'.encode()
     if format is PictureFormat.PNG:
         head = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)

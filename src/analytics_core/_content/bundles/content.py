@@ -25,15 +25,15 @@ from analytics_core._content.bundles.identities import (
     form_of,
     layout_here,
     metadata_here,
-    shown_by,
+    references_of,
     uuid_text,
     value_here,
 )
 from analytics_core._content.bundles.labels import find_layer, tag_ids
 from analytics_core._content.bundles.progress import FailedBeforeError, Load
 from analytics_core._content.bundles.rights import find_role
+from analytics_core._content.charts.chart_references import NewValue
 from analytics_core._content.charts.records import changed_chart
-from analytics_core._content.charts.shown_records import NewValue
 from analytics_core._content.dashboards.records import changed_dashboard, placed_charts
 from analytics_core._engine.querying.sql_queries import saved_question
 from analytics_core._records.chart import Chart
@@ -68,7 +68,7 @@ def store_chart(load: Load, document: Document) -> None:
 
 def complete_chart(load: Load, document: Document) -> None:
     """Store what a chart shows of other charts, now that all of them have their ids."""
-    wanted = shown_by(document.content).charts
+    wanted = references_of(document.content).charts
     if not wanted:
         return
     charts = load.each(document, "params", wanted, _find_chart)
@@ -82,8 +82,8 @@ def _chart(load: Load, document: Document, known: Chart, *, charts: Mapping[str,
     """Return the record of a chart, as a payload would change it."""
     content = document.content
     dataset = find_dataset(load, content.get("dataset_uuid"))
-    shown = value_here(charts, load.each(document, "params", shown_by(content).layers, find_layer))
-    put = chart_change(document, dataset, shown)
+    new_value = value_here(charts, load.each(document, "params", references_of(content).layers, find_layer))
+    put = chart_change(document, dataset, new_value)
     return replace(
         changed_chart(known, put, owner_ids=known.owner_ids),
         datasource_name=dataset.table_name,
@@ -93,21 +93,21 @@ def _chart(load: Load, document: Document, known: Chart, *, charts: Mapping[str,
     )
 
 
-def chart_change(document: Document, dataset: Dataset, shown: NewValue) -> ChartPut:
+def chart_change(document: Document, dataset: Dataset, new_value: NewValue) -> ChartPut:
     """Return what a document says of a chart that is drawn from a dataset here.
 
     Args:
         document: of the chart.
         dataset: that takes the place of the one in the bundle.
-        shown: gives what the chart shows of other records, by their ids here.
+        new_value: gives what the chart shows of other records, by their ids here.
     """
     content = document.content
     if content["slice_name"] is None:
         raise payload_error(document.path, "slice_name", "must be text, not null")
     fields = {
         **given_fields(content, CHART_FIELDS),
-        "params": _text({**form_of(mapping_of(content["params"]), shown), "datasource": f"{dataset.id}__table"}),
-        "query_context": context_of(content.get("query_context"), shown, dataset_id=dataset.id),
+        "params": _text({**form_of(mapping_of(content["params"]), new_value), "datasource": f"{dataset.id}__table"}),
+        "query_context": context_of(content.get("query_context"), new_value, dataset_id=dataset.id),
         "datasource_id": dataset.id,
         "datasource_type": "table",
     }
@@ -116,16 +116,16 @@ def chart_change(document: Document, dataset: Dataset, shown: NewValue) -> Chart
 
 def _tell(load: Load, document: Document, chart: Chart, *, is_new: bool) -> None:
     """Tell how true a chart is, and what of it does not come along."""
-    left = tuple(
+    omissions = tuple(
         f"{place} does not come along: it shows something stored elsewhere"
-        for place in shown_by(document.content).untold
+        for place in references_of(document.content).untold
     )
     try:
         built = load.runtime.chart_contexts.built(chart)
         fidelity, notes = built.fidelity.value, built.notes
     except AnalyticsError as error:
         fidelity, notes = "unsupported", (error.message,)
-    load.tell(document, chart.slice_name, chart.id, is_new=is_new, notes=(*notes, *left), fidelity=fidelity)
+    load.tell(document, chart.slice_name, chart.id, is_new=is_new, notes=(*notes, *omissions), fidelity=fidelity)
 
 
 def _find_chart(load: Load, uuid: str) -> int:

@@ -28,7 +28,7 @@ from analytics_core.models.database import DatabasePost
 from analytics_core.models.parsing import parse, payload_error
 
 _TRIALS: Final = 2**30
-_MOST_TOLD: Final = 5
+_MOST_LISTED: Final = 5
 
 
 class StandIns(TypedDict, total=False):
@@ -160,10 +160,10 @@ class _Finder:
             return stored
         if document is None or (choice is None and self.given.password(document) is None):
             name = _name(uuid, document)
-            told = f"has no id for the database {name!r} of the bundle; name the id of one here, or its URL"
-            given = ", ".join(short_repr(key) for key in list(self.given.databases)[:_MOST_TOLD])
-            told = f"{told}, as databases={{{name!r}: 1}}" + (f"; {given} is given" if given else "")
-            self.problems.append(Problem(path="databases", message=told))
+            message = f"has no id for the database {name!r} of the bundle; name the id of one here, or its URL"
+            given = ", ".join(short_repr(key) for key in list(self.given.databases)[:_MOST_LISTED])
+            message = f"{message}, as databases={{{name!r}: 1}}" + (f"; {given} is given" if given else "")
+            self.problems.append(Problem(path="databases", message=message))
             return None
         self.runtime.policy.require_manage_databases(self.actor)
         try:
@@ -182,8 +182,8 @@ class _Finder:
         except AccessError:  # told as one that does not exist
             stored = None
         if stored is not None and choice is not None and stored.uri != Secret(str(choice)):
-            told = f"database {stored.id} has the UUID {uuid} and another URI; change it there, or name its id"
-            raise payload_error(SHAPE, "databases", told)
+            message = f"database {stored.id} has the UUID {uuid} and another URI; change it there, or name its id"
+            raise payload_error(SHAPE, "databases", message)
         return stored
 
     def _made(self, uuid: str, document: Document, url: str | None) -> Database:
@@ -192,8 +192,8 @@ class _Finder:
         if "allow_csv_upload" in content:
             options["allow_file_upload"] = content["allow_csv_upload"]
         if url is None and mapping_of(content.get("ssh_tunnel")):
-            told = "has secrets that the bundle masks; make the connection with databases.create, and name its id"
-            raise payload_error(SHAPE, "ssh_tunnel", told)
+            message = "has secrets that the bundle masks; make the connection with databases.create, and name its id"
+            raise payload_error(SHAPE, "ssh_tunnel", message)
         uri = url if url is not None else _with_password(content["sqlalchemy_uri"], self.given.password(document) or "")
         return self._record(uuid, document, {**options, "orm_uri": uri})
 

@@ -53,8 +53,8 @@ class DatasetOfBundle:
         """
         plain = replace(self.plain, database_id=database_id)
         if before is not None and _source(before) != _source(plain):
-            told = "a dataset here has this UUID, and reads another table"
-            raise payload_error(self.document.path, "table_name", told)
+            message = "a dataset here has this UUID, and reads another table"
+            raise payload_error(self.document.path, "table_name", message)
         known = plain if before is None else replace(before, sql=plain.sql, table_name=plain.table_name)
         base = with_found(known, self.found, _new_uuid)
         return changed_dataset(base, self.put, owner_ids=base.owner_ids, new_uuid=_new_uuid)
@@ -88,22 +88,22 @@ def read_dataset(
     sql = runtime.engine.questions.templates.sample_source(plain, spec, request)
     found = runtime.engine.metadata.columns_of(actor, plain, database, sql=sql)
     fields, notes = _fields(document.content, [column.name for column in found], named)
-    left: list[Problem] = []
+    rest: list[Problem] = []
     while True:
         try:
             put = parse(DatasetPut, fields, shape=document.path)
-            asked = DatasetOfBundle(document=document, plain=plain, found=found, put=put, notes=notes, left=tuple(left))
+            entry = DatasetOfBundle(document=document, plain=plain, found=found, put=put, notes=notes, left=tuple(rest))
             problems = runtime.engine.questions.fragments.problems(
-                asked.record(None, database.id), spec, request, before=None
+                entry.record(None, database.id), spec, request, before=None
             )
             if not problems:
-                return asked
+                return entry
             raise PayloadSchemaError(shape=document.path, problems=problems)
         except PayloadSchemaError as error:
             faulty = [_PART.match(problem.path) for problem in error.problems]
             if not leaves_out or not all(faulty):
                 raise
-            left += _named(document, error.problems, fields)
+            rest += _named(document, error.problems, fields)
             lost = {(part["list"], int(part["number"])) for part in faulty if part is not None}
             for name in _PARTS:
                 fields[name] = [item for n, item in enumerate(fields[name]) if (name, n) not in lost]
@@ -159,8 +159,8 @@ def values_by_dataset(documents: Documents) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for chart in documents.of(DocumentKind.CHART):
         context = chart.content.get("query_context")
-        asked = [chart.content["params"], json_object(context if isinstance(context, str) else None)]
-        found.setdefault(uuid_text(chart.content.get("dataset_uuid")), []).extend(asked)
+        values = [chart.content["params"], json_object(context if isinstance(context, str) else None)]
+        found.setdefault(uuid_text(chart.content.get("dataset_uuid")), []).extend(values)
     for dashboard in documents.of(DocumentKind.DASHBOARD):
         for uuid, target in dataset_targets(mapping_of(dashboard.content.get("metadata"))):
             found.setdefault(uuid, []).append(target)
@@ -200,19 +200,19 @@ def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
                 yield from _texts(item, name)
 
 
-def store_dataset(load: Load, document: Document, asked: DatasetOfBundle) -> None:
+def store_dataset(load: Load, document: Document, dataset: DatasetOfBundle) -> None:
     """Store a dataset on the database that is here now."""
     key = uuid_text(document.content.get("database_uuid"))
     database: Database = load.needed(DocumentKind.DATABASE, key, lambda: None)
     before = load.unit.datasets.find(uuid=document.key)
     if before is not None:
         load.require_change(before)
-    record = asked.record(before, database.id)
+    record = dataset.record(before, database.id)
     store = load.unit.datasets.add if before is None else load.unit.datasets.update
     stored = store(record, actor_id=load.actor.id)
     load.act("dataset", before).log(load.unit, details={"dataset_id": stored.id})
     load.found[document.kind, document.key] = stored
-    load.tell(document, stored.table_name, stored.id, is_new=before is None, notes=asked.notes)
+    load.tell(document, stored.table_name, stored.id, is_new=before is None, notes=dataset.notes)
 
 
 def find_dataset(load: Load, uuid: Any) -> Dataset:

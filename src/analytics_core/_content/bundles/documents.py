@@ -63,7 +63,7 @@ _NAMES: Final = {
 }
 """The field that tells records of a kind apart which have no UUID."""
 
-_NOT_KEPT: Final = {
+_UNSUPPORTED: Final = {
     ("theme_name", "json_data"): "themes are not kept here; dashboards and CSS templates have CSS",
 }
 _ABOUT_ITSELF: Final = "metadata.yaml"
@@ -101,12 +101,12 @@ def read_documents(files: Mapping[str, bytes]) -> Documents:
     found: dict[tuple[DocumentKind, str], Document] = {}
     skipped: list[SkippedFile] = []
     problems: list[Problem] = []
-    left = MOST_VALUES
+    remaining = MOST_VALUES
     for path, text in files.items():
-        if left <= 0:
+        if remaining <= 0:
             problems.append(Problem(path="", message=f"the bundle has more than {MOST_VALUES} values"))
             break
-        counter = _Counter(path=path, left=min(left, MOST_VALUES_OF_ONE))
+        counter = _Counter(path=path, left=min(remaining, MOST_VALUES_OF_ONE))
         allowed = counter.left
         try:
             content = _content(path, text, counter)
@@ -121,7 +121,7 @@ def read_documents(files: Mapping[str, bytes]) -> Documents:
             problems.append(Problem(path=path, message=error.message))
             continue
         finally:
-            left -= allowed - counter.left
+            remaining -= allowed - counter.left
         if isinstance(document, SkippedFile):
             skipped.append(document)
         elif before := found.get((document.kind, document.key)):
@@ -144,8 +144,8 @@ class _Counter:
         """Count values; PayloadSchemaError for too many."""
         self.left -= number
         if self.left < 0:
-            told = f"has more than {MOST_VALUES_OF_ONE} values, or the bundle more than {MOST_VALUES}"
-            raise _broken(self.path, told)
+            message = f"has more than {MOST_VALUES_OF_ONE} values, or the bundle more than {MOST_VALUES}"
+            raise _broken(self.path, message)
 
 
 def _check_version(path: str, content: Any) -> None:
@@ -160,7 +160,7 @@ def _document(path: str, content: Any) -> Document | SkippedFile:
     _check_version(path, content)
     kind = next((kind for kind, keys in _MARKS.items() if all(key in content for key in keys)), None)
     if kind is None:
-        reasons = (reason for keys, reason in _NOT_KEPT.items() if all(key in content for key in keys))
+        reasons = (reason for keys, reason in _UNSUPPORTED.items() if all(key in content for key in keys))
         return SkippedFile(path=path, reason=next(reasons, "holds nothing of a kind that is known here"))
     return Document(path=path, kind=kind, key=_key(path, kind, content), content=content)
 

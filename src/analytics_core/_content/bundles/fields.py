@@ -31,8 +31,8 @@ Fields = Mapping[str, bool]
 
 def _shared(record: type[DataclassInstance], shape: type[BaseModel], *apart: str) -> Fields:
     """Return the fields that a record and its changes have alike, without those that bundles write in another way."""
-    left_out = _OF_THE_STORE.union(apart)
-    shared = (one for one in fields(record) if one.name in shape.model_fields and one.name not in left_out)
+    excluded = _OF_THE_STORE.union(apart)
+    shared = (one for one in fields(record) if one.name in shape.model_fields and one.name not in excluded)
     return {one.name: one.default is None for one in shared}
 
 
@@ -68,7 +68,7 @@ def given_fields(content: Mapping[str, Any], known: Fields) -> dict[str, Any]:
     }
 
 
-def told_fields(record: object, *names: str) -> dict[str, Any]:
+def document_fields(record: object, *names: str) -> dict[str, Any]:
     """Return some fields of a record as a document has them; blank text says nothing."""
     return {name: None if (value := getattr(record, name)) == "" else value for name in names}
 

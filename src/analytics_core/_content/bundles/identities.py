@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from analytics_core._content.batches import is_id
 from analytics_core._content.bundles.fields import OF_ONE_STORE
-from analytics_core._content.charts.shown_records import (
+from analytics_core._content.charts.chart_references import (
     CHART,
     GONE,
     LAYER,
     SHOWING,
     NewValue,
-    shown_id,
+    record_id_of,
     with_new_values,
 )
 from analytics_core._content.dashboards.copies import remapped_metadata
@@ -44,10 +44,10 @@ def chart_uuids(position: Mapping[str, Any]) -> dict[str, str]:
 def layout_here(position: Mapping[str, Any], charts: Ids) -> str:
     """Return a layout as JSON text, its charts by their ids here; places of charts that are not here are left out."""
     placed = chart_uuids(position)
-    left = without_nodes(position, {name for name, uuid in placed.items() if uuid not in charts})
+    remaining = without_nodes(position, {name for name, uuid in placed.items() if uuid not in charts})
     nodes = {
         name: {**node, "meta": {**node["meta"], "chartId": charts[placed[name]]}} if name in placed else node
-        for name, node in left.items()
+        for name, node in remaining.items()
     }
     return json.dumps(nodes, ensure_ascii=False)
 
@@ -133,7 +133,7 @@ def value_there(charts: Mapping[int, str], layers: Mapping[int, str]) -> NewValu
     """Return what a record that a chart shows is called in a bundle: by its UUID, or a layer by its name."""
 
     def new_value(kind: str, value: Any, _place: str) -> Any:
-        key = shown_id(value) or 0
+        key = record_id_of(value) or 0
         if kind == CHART and key in charts:
             return {_UUID: charts[key]}
         return {_NAME: layers[key]} if kind == LAYER and key in layers else GONE
@@ -142,7 +142,7 @@ def value_there(charts: Mapping[int, str], layers: Mapping[int, str]) -> NewValu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownRecords:
+class ChartReferences:
     """What a chart of a bundle shows: UUIDs of charts, names of layers, and the places that tell neither."""
 
     charts: tuple[str, ...]
@@ -150,7 +150,7 @@ class ShownRecords:
     untold: tuple[str, ...]
 
 
-def shown_by(content: Mapping[str, Any]) -> ShownRecords:
+def references_of(content: Mapping[str, Any]) -> ChartReferences:
     """Return what the form and the query context of a chart show."""
     charts: dict[str, None] = {}
     layers: dict[str, None] = {}
@@ -169,7 +169,7 @@ def shown_by(content: Mapping[str, Any]) -> ShownRecords:
     context = content.get("query_context")
     is_plain = not isinstance(context, str) or not any(name in context for name in SHOWING)
     with_new_values([content.get("params"), {} if is_plain else json_object(context)], look)
-    return ShownRecords(charts=tuple(charts), layers=tuple(layers), untold=tuple(untold))
+    return ChartReferences(charts=tuple(charts), layers=tuple(layers), untold=tuple(untold))
 
 
 def value_here(charts: Ids, layers: Ids) -> NewValue:
@@ -233,8 +233,8 @@ def _target(target: Mapping[str, Any], datasets: Ids) -> dict[str, Any]:
 def _without_lists(value: Any) -> Any:
     """Leave out `chartsInScope` wherever a scope stands beside it."""
     if isinstance(value, dict):
-        told = bool(value.get("scope"))
-        return {k: _without_lists(v) for k, v in value.items() if not (told and k == "chartsInScope")}
+        has_scope = bool(value.get("scope"))
+        return {k: _without_lists(v) for k, v in value.items() if not (has_scope and k == "chartsInScope")}
     return [_without_lists(item) for item in value] if isinstance(value, list) else value
 
 
@@ -247,8 +247,8 @@ def _by_uuid(value: Any, charts: Ids, gone: Collection[str]) -> Any:
         named = ((key, item) for key, item in value.items() if uuid_text(key) not in gone)
         return {str(_by_uuid(key, charts, gone)): _by_uuid(item, charts, gone) for key, item in named}
     if isinstance(value, list):
-        left = (item for item in value if not isinstance(item, str) or uuid_text(item) not in gone)
-        return [_by_uuid(item, charts, gone) for item in left]
+        remaining = (item for item in value if not isinstance(item, str) or uuid_text(item) not in gone)
+        return [_by_uuid(item, charts, gone) for item in remaining]
     return charts.get(uuid_text(value), value) if isinstance(value, str) else value
 
 

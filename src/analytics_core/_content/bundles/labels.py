@@ -119,19 +119,19 @@ def _annotations(
     wanted = [_annotation(document, n, item) for n, item in enumerate(mappings_in(document.content["annotations"]))]
     of_it = () if before is None else (ListFilter(col="layer_id", op="eq", val=before.id),)
     there = () if before is None else every(load.unit.annotations, of_it)
-    left = Counter(annotation_content(one) for one in wanted)
+    remaining = Counter(annotation_content(one) for one in wanted)
     removed = []
     for annotation in there:
         content = annotation_content(annotation)
-        if left[content]:
-            left[content] -= 1
+        if remaining[content]:
+            remaining[content] -= 1
         else:
             removed.append(annotation)
     added = []
     for annotation in wanted:
         content = annotation_content(annotation)
-        if left[content]:
-            left[content] -= 1
+        if remaining[content]:
+            remaining[content] -= 1
             added.append(annotation)
     return added, removed
 
@@ -141,8 +141,8 @@ def _annotation(document: Document, number: int, item: Mapping[str, Any]) -> Ann
     try:
         return new_annotation(parse(AnnotationPost, given, shape=document.path), layer_id=0)
     except PayloadSchemaError as error:
-        told = [replace(one, path=f"annotations.{number}.{one.path}") for one in error.problems]
-        raise PayloadSchemaError(shape=document.path, problems=told) from None
+        problems = [replace(one, path=f"annotations.{number}.{one.path}") for one in error.problems]
+        raise PayloadSchemaError(shape=document.path, problems=problems) from None
 
 
 def annotation_content(annotation: Annotation) -> tuple[Any, ...]:

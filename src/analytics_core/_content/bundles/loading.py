@@ -70,8 +70,8 @@ class _Preparation:
     def failed(self, documents: Documents) -> dict[RecordKey, Sequence[Problem]]:
         """Return the datasets that are neither here nor to store; what is wrong with them is among the problems."""
         named = {*self.here, *(one.document.key for one in self.datasets)}
-        left = (document for document in documents.of(DocumentKind.DATASET) if document.key not in named)
-        return {(document.kind, document.key): () for document in left}
+        remaining = (document for document in documents.of(DocumentKind.DATASET) if document.key not in named)
+        return {(document.kind, document.key): () for document in remaining}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,34 +104,34 @@ class BundleLoader:
         documents = read_documents(read_files(source))
         documents = documents if with_rules else _without_rights(documents)
         with databases_of(self._runtime, self._actor, documents, given) as databases:
-            asked = self._asked(documents, databases, given, leaves_out=leaves_out)
+            plan = self._prepare(documents, databases, given, leaves_out=leaves_out)
             how = partial(Load, runtime=self._runtime, actor=self._actor, with_rules=with_rules, leaves_out=leaves_out)
-            return until_accepted(lambda: self._load(documents, asked, how, dry_run=dry_run))
+            return until_accepted(lambda: self._load(documents, plan, how, dry_run=dry_run))
 
     def _load(
-        self, documents: Documents, asked: _Preparation, how: Callable[..., Load], *, dry_run: bool
+        self, documents: Documents, plan: _Preparation, how: Callable[..., Load], *, dry_run: bool
     ) -> BundleReport:
         """Store a bundle in one transaction; what fails in it is undone, and left out of the next one."""
-        failed, told = asked.failed(documents), list(asked.problems)
+        failed, reported = plan.failed(documents), list(plan.problems)
         while True:
             with suppress(_TriedError), self._runtime.store.unit_of_work() as unit:
                 load = how(unit=unit, failed=dict(failed))
-                self._store(load, documents, asked)
+                self._store(load, documents, plan)
                 new = {key: problems for key, problems in load.failed.items() if key not in failed}
-                told += [problem for problems in new.values() for problem in problems]
+                reported += [problem for problems in new.values() for problem in problems]
                 if load.leaves_out and any(kind in _RIGHTS for kind, _ in new):
-                    told.append(Problem(path="on_problem", message="roles and row rules are never left out"))
-                    raise PayloadSchemaError(shape=SHAPE, problems=told)
-                if told and not load.leaves_out:
-                    raise PayloadSchemaError(shape=SHAPE, problems=told)
+                    reported.append(Problem(path="on_problem", message="roles and row rules are never left out"))
+                    raise PayloadSchemaError(shape=SHAPE, problems=reported)
+                if reported and not load.leaves_out:
+                    raise PayloadSchemaError(shape=SHAPE, problems=reported)
                 if new or dry_run:
                     raise _TriedError
             if not new:
                 break
             failed = load.failed
-        left = dict.fromkeys((*told, *(problem for one in asked.datasets for problem in one.left), *load.left))
+        omissions = dict.fromkeys((*reported, *(problem for one in plan.datasets for problem in one.left), *load.left))
         records = tuple(replace(record, id=None) if dry_run else record for record in load.records.values())
-        return BundleReport(records=records, skipped=documents.skipped, left_out=tuple(left), is_dry_run=dry_run)
+        return BundleReport(records=records, skipped=documents.skipped, left_out=tuple(omissions), is_dry_run=dry_run)
 
     def content(self, source: Any, given: Replacements) -> BundleContent:
         """Return what a bundle holds without storing it; a dataset that is here already has its id, and so its rules.
@@ -145,17 +145,17 @@ class BundleLoader:
             if databases.made:
                 raise payload_error(SHAPE, "databases", "no connection is made here: name databases by their ids")
             away: dict[str, AnalyticsError] = {}
-            asked = self._asked(documents, databases, given, away=away)
-        if asked.problems:
-            raise PayloadSchemaError(shape=SHAPE, problems=asked.problems)
-        datasets = self._unstored_datasets(asked)
+            plan = self._prepare(documents, databases, given, away=away)
+        if plan.problems:
+            raise PayloadSchemaError(shape=SHAPE, problems=plan.problems)
+        datasets = self._unstored_datasets(plan)
         charts, failures = {}, {}
         for document in documents.of(DocumentKind.CHART):
             try:
                 charts[document.key] = self._unstored_chart(document, datasets, away)
             except AnalyticsError as error:
                 failures[document.key] = str(document.content["slice_name"]), error
-        found = asked.databases.found
+        found = plan.databases.found
         queries = {
             one.key: saved_query(one, None, found[uuid].id if uuid in found else 0)
             for one in documents.of(DocumentKind.SAVED_QUERY)
@@ -163,13 +163,13 @@ class BundleLoader:
         }
         return BundleContent(datasets=datasets, charts=charts, failures=failures, saved_queries=queries)
 
-    def _unstored_datasets(self, asked: _Preparation) -> dict[str, tuple[Dataset, Database]]:
+    def _unstored_datasets(self, plan: _Preparation) -> dict[str, tuple[Dataset, Database]]:
         found: dict[str, tuple[Dataset, Database]] = {}
         with self._runtime.store.unit_of_work() as unit:
-            for uuid, dataset in asked.here.items():
+            for uuid, dataset in plan.here.items():
                 found[uuid] = dataset, unit.databases.get(dataset.database_id)
-            for number, one in enumerate(asked.datasets):
-                database = asked.databases.found[uuid_text(one.document.content.get("database_uuid"))]
+            for number, one in enumerate(plan.datasets):
+                database = plan.databases.found[uuid_text(one.document.content.get("database_uuid"))]
                 before = unit.datasets.find(uuid=one.document.key)
                 record = one.record(before, database.id)
                 found[one.document.key] = (record if before else replace(record, id=LARGEST_ID - number)), database
@@ -190,7 +190,7 @@ class BundleLoader:
         return changed_chart(Chart(uuid=document.key, slice_name=""), put, owner_ids=(self._actor.id,))
 
     # ---------------------------------------------------------------------------------------------------- asking
-    def _asked(
+    def _prepare(
         self,
         documents: Documents,
         databases: DatabasesOfBundle,
@@ -206,7 +206,7 @@ class BundleLoader:
         described = {document.key for document in documents.of(DocumentKind.DATASET)}
         beside = {uuid: one for uuid, one in given.datasets.items() if uuid_in(uuid) == uuid and uuid not in described}
         here = {uuid: self._dataset(one) for uuid, one in beside.items()}
-        asked: list[DatasetOfBundle] = []
+        items: list[DatasetOfBundle] = []
         problems: list[Problem] = list(databases.problems)
         named = values_by_dataset(documents)
         for document in documents.of(DocumentKind.DATASET):
@@ -215,30 +215,30 @@ class BundleLoader:
                 continue
             uuid, of_it = uuid_text(document.content.get("database_uuid")), named.get(document.key, ())
             if (database := databases.found.get(uuid)) is None:
-                told = f"needs database {short_repr(uuid)}, which is left out"
-                problems += [Problem(path=document.path, message=told)] if leaves_out else ()
+                message = f"needs database {short_repr(uuid)}, which is left out"
+                problems += [Problem(path=document.path, message=message)] if leaves_out else ()
                 continue
             try:
-                asked.append(read_dataset(self._runtime, self._actor, document, database, of_it, leaves_out=leaves_out))
+                items.append(read_dataset(self._runtime, self._actor, document, database, of_it, leaves_out=leaves_out))
             except AnalyticsError as error:
                 if away is not None and error.retryable:
                     away[document.key] = error
                 else:
                     problems += problems_of(document, error)
-        return _Preparation(databases=databases, here=here, datasets=asked, problems=problems)
+        return _Preparation(databases=databases, here=here, datasets=items, problems=problems)
 
     def _dataset(self, dataset_id: int) -> Dataset:
         with self._runtime.store.unit_of_work() as unit:
             return Reader(unit, self._runtime.policy, self._actor).dataset(dataset_id)
 
     # --------------------------------------------------------------------------------------------------- storing
-    def _store(self, load: Load, documents: Documents, asked: _Preparation) -> None:
-        load.found.update(_keyed(DocumentKind.DATASET, asked.here))
-        load.found.update(_keyed(DocumentKind.DATABASE, asked.databases.found))
-        for uuid, document in asked.databases.made.items():
-            load.store(document, partial(store_database, record=asked.databases.found[uuid]))
-        for one in asked.datasets:
-            load.store(one.document, partial(store_dataset, asked=one))
+    def _store(self, load: Load, documents: Documents, plan: _Preparation) -> None:
+        load.found.update(_keyed(DocumentKind.DATASET, plan.here))
+        load.found.update(_keyed(DocumentKind.DATABASE, plan.databases.found))
+        for uuid, document in plan.databases.made.items():
+            load.store(document, partial(store_database, record=plan.databases.found[uuid]))
+        for one in plan.datasets:
+            load.store(one.document, partial(store_dataset, dataset=one))
         for kind, store in _STEPS:
             for document in documents.of(kind):
                 load.store(document, store)
@@ -250,8 +250,8 @@ def _keyed(kind: DocumentKind, records: Mapping[str, Database | Dataset]) -> dic
 
 def _without_rights(documents: Documents) -> Documents:
     """Leave out roles and row rules, and tell that they are."""
-    left = (document.path for document in documents.found if document.kind in _RIGHTS)
-    skipped = (SkippedFile(path=path, reason="roles and row rules come along with rules=True only") for path in left)
+    paths = (document.path for document in documents.found if document.kind in _RIGHTS)
+    skipped = (SkippedFile(path=path, reason="roles and row rules come along with rules=True only") for path in paths)
     return Documents(
         found=tuple(document for document in documents.found if document.kind not in _RIGHTS),
         skipped=(*documents.skipped, *skipped),

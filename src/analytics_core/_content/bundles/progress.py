@@ -31,7 +31,7 @@ from analytics_core.errors.base import short_repr
 RecordKey = tuple[DocumentKind, str]
 Found = TypeVar("Found")
 
-_LEFT: Final = {
+_OMITTED: Final = {
     DocumentKind.DATABASE: ("ssh_tunnel", "encrypted_extra", "masked_encrypted_extra", "server_cert"),
     DocumentKind.DATASET: ("catalog", "params", "folders", "normalize_columns"),
     DocumentKind.DASHBOARD: ("description", "theme_uuid", "theme_id"),
@@ -138,7 +138,7 @@ class Load:
         fidelity: str | None = None,
     ) -> None:
         """Put a record into the report, with what of it does not come along."""
-        left = texts_in(document.content, *_LEFT.get(document.kind, ()))
+        omissions = texts_in(document.content, *_OMITTED.get(document.kind, ()))
         self.records[document.kind, document.key] = LoadedRecord(
             kind=document.kind.value,
             name=name,
@@ -146,7 +146,7 @@ class Load:
             id=record_id,
             is_new=is_new,
             fidelity=fidelity,
-            notes=(*notes, *(f"{given} does not come along" for given, _ in left)),
+            notes=(*notes, *(f"{given} does not come along" for given, _ in omissions)),
         )
 
 

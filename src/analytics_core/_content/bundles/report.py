@@ -65,9 +65,9 @@ class BundleReport:
 
     def __str__(self) -> str:
         counts = dict.fromkeys(_ALWAYS, 0) | Counter(record.kind for record in self.records)
-        told = ", ".join(counted(count, kind) for kind, count in counts.items())
-        left = f"; {counted(len(self.left_out), 'part')} left out" if self.left_out else ""
-        return f"{told}{left}{' (tried, nothing stored)' if self.is_dry_run else ''}"
+        summary = ", ".join(counted(count, kind) for kind, count in counts.items())
+        omissions = f"; {counted(len(self.left_out), 'part')} left out" if self.left_out else ""
+        return f"{summary}{omissions}{' (tried, nothing stored)' if self.is_dry_run else ''}"
 
     def of(self, kind: str) -> tuple[LoadedRecord, ...]:
         """Return the records of one kind, such as `chart`."""

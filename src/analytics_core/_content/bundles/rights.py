@@ -27,8 +27,8 @@ def store_role(load: Load, document: Document) -> None:
     post = parse(RolePost, {"name": document.key, "is_admin": content.get("is_admin", False)}, shape=document.path)
     before = load.unit.roles.find(name=post.name)
     if post.is_admin != (before is not None and before.is_admin):
-        told = "must be that of the role of this name here; bundles give and take no rank of administrators"
-        raise payload_error(document.path, "is_admin", told)
+        message = "must be that of the role of this name here; bundles give and take no rank of administrators"
+        raise payload_error(document.path, "is_admin", message)
     grants = {_grant(load, document, n, item) for n, item in enumerate(mappings_in(content["grants"]))}
     known = before or Role(name=post.name)
     record = replace(known, grants=frozenset(grants | _grants_elsewhere(load, known)))
@@ -51,18 +51,18 @@ def _grant(load: Load, document: Document, number: int, item: Mapping[str, Any])
         return Grant(target=GrantTarget.DATABASE, target_id=database.id)
     if target == GrantTarget.SCHEMA.value and database is not None and isinstance(schema, str) and schema:
         return Grant(target=GrantTarget.SCHEMA, target_id=database.id, schema=schema)
-    told = "must be on a database, a schema or a dataset, by its UUID"
-    raise payload_error(document.path, f"grants.{number}", told)
+    message = "must be on a database, a schema or a dataset, by its UUID"
+    raise payload_error(document.path, f"grants.{number}", message)
 
 
 def _grants_elsewhere(load: Load, role: Role) -> set[Grant]:
     """Return the grants on databases and datasets that the bundle says nothing of."""
-    told = {kind: {one.id for (its, _), one in load.found.items() if its is kind} for kind in _GRANTED}
+    ids_by_kind = {kind: {one.id for (its, _), one in load.found.items() if its is kind} for kind in _GRANTED}
     return {
         grant
         for grant in role.grants
         if grant.target_id
-        not in told[DocumentKind.DATASET if grant.target is GrantTarget.DATASET else DocumentKind.DATABASE]
+        not in ids_by_kind[DocumentKind.DATASET if grant.target is GrantTarget.DATASET else DocumentKind.DATABASE]
     }
 
 
@@ -86,8 +86,8 @@ def store_row_rule(load: Load, document: Document) -> None:
     content = document.content
     before = load.unit.row_rules.find(name=document.key)
     bound = [find_dataset(load, uuid).id for uuid in texts_of(content.get("tables"))]
-    told = {one.id for (kind, _), one in load.found.items() if kind is DocumentKind.DATASET}
-    stays = [] if before is None else [key for key in before.dataset_ids if key not in told]
+    bundle_ids = {one.id for (kind, _), one in load.found.items() if kind is DocumentKind.DATASET}
+    stays = [] if before is None else [key for key in before.dataset_ids if key not in bundle_ids]
     payload = {
         **{name: content.get(name) or None for name in ("name", "clause", "filter_type", "group_key", "description")},
         "roles": [find_role(load, name) for name in texts_of(content.get("roles"))],

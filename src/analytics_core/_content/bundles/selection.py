@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict, TypeVar
 
 from analytics_core._content.batches import RecordWithId, by_ids, every
-from analytics_core._content.charts.shown_records import CHART, LAYER, shown_id, with_new_values
+from analytics_core._content.charts.chart_references import CHART, LAYER, record_id_of, with_new_values
 from analytics_core._content.questions.dashboard_filters import all_filters
 from analytics_core._content.reader import Reader
 from analytics_core._content.stored_json import json_object
@@ -129,12 +129,12 @@ def _add_charts(reader: Reader, found: Selection, named: tuple[int, ...]) -> set
     while wanted:
         reader.require_charts(tuple(wanted.values()))
         found.charts |= wanted
-        shown: set[int] = set()
+        chart_ids: set[int] = set()
         for chart in wanted.values():
             _check_source(chart)
-            for kind, key in _shown_by(chart):
-                (shown if kind == CHART else layers).add(key)
-        wanted = by_ids(reader.unit.charts, shown - found.charts.keys())  # one that was deleted is shown no more
+            for kind, key in _displayed_records(chart):
+                (chart_ids if kind == CHART else layers).add(key)
+        wanted = by_ids(reader.unit.charts, chart_ids - found.charts.keys())  # one that was deleted is shown no more
     return layers
 
 
@@ -145,18 +145,18 @@ def _check_source(chart: Chart) -> None:
         )
 
 
-def _shown_by(chart: Chart) -> Iterator[tuple[str, int]]:
+def _displayed_records(chart: Chart) -> Iterator[tuple[str, int]]:
     """Yield the kinds and ids of the records that a chart shows beside its own data."""
-    shown: list[tuple[str, int]] = []
+    references: list[tuple[str, int]] = []
 
     def look(kind: str, value: Any, _place: str) -> Any:
-        key = shown_id(value)
+        key = record_id_of(value)
         if key is not None and kind in {CHART, LAYER}:
-            shown.append((kind, key))
+            references.append((kind, key))
         return value
 
     with_new_values([json_object(chart.params), json_object(chart.query_context)], look)
-    return iter(shown)
+    return iter(references)
 
 
 # ------------------------------------------------------------------------------------------ layers and CSS templates

@@ -18,7 +18,7 @@ from analytics_core._content.bundles.fields import (
     DASHBOARD_FIELDS,
     DATASET_FIELDS,
     METRIC_FIELDS,
-    told_fields,
+    document_fields,
 )
 from analytics_core._content.bundles.files import MOST_FILES
 from analytics_core._content.bundles.identities import (
@@ -40,7 +40,7 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import Grant, GrantTarget, Role, RowRule
 from analytics_core._records.sql_query import SavedQuery
-from analytics_core._tools.whole_files import write_whole
+from analytics_core._tools.atomic_files import write_atomically
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.parsing import payload_error
 from analytics_core.models.strict_json import repeated_key
@@ -67,8 +67,8 @@ class BundleWriter:
         for kind, given in named.items():
             ids = read_once(given, most=MOST_FILES)
             if kind not in wanted or not isinstance(ids, tuple) or not all(map(is_id, ids)) or len(ids) > MOST_FILES:
-                told = f"must be a list of at most {MOST_FILES} ids; {', '.join(KINDS)} are exported"
-                raise payload_error(SHAPE, kind, told)
+                message = f"must be a list of at most {MOST_FILES} ids; {', '.join(KINDS)} are exported"
+                raise payload_error(SHAPE, kind, message)
             wanted[kind] = tuple(dict.fromkeys(ids))
         if not any(wanted.values()):
             raise payload_error(SHAPE, "", f"names nothing: give ids of {', '.join(KINDS)}")
@@ -86,8 +86,8 @@ def _files(found: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "metadata.yaml", {"type": "assets"}
     for database in found.databases.values():
         uri = f"{database.engine}://"  # the connection belongs to its own store
-        told = {**told_fields(database, "database_name", "uuid"), "sqlalchemy_uri": uri}
-        yield _path("databases", database.database_name, database.uuid), told
+        content = {**document_fields(database, "database_name", "uuid"), "sqlalchemy_uri": uri}
+        yield _path("databases", database.database_name, database.uuid), content
     for dataset in found.datasets.values():
         yield _path("datasets", dataset.table_name, dataset.uuid), _dataset(dataset, found)
     for chart in found.charts.values():
@@ -102,10 +102,13 @@ def _files(found: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
         annotations = sorted((_annotation(one) for one in found.annotations[key]), key=json.dumps)
         yield (
             _named_path("annotation_layers", layer.name),
-            {**told_fields(layer, "name", "descr"), "annotations": annotations},
+            {**document_fields(layer, "name", "descr"), "annotations": annotations},
         )
     for template in found.css_templates.values():
-        yield _named_path("css_templates", template.template_name or ""), told_fields(template, "template_name", "css")
+        yield (
+            _named_path("css_templates", template.template_name or ""),
+            document_fields(template, "template_name", "css"),
+        )
     if found.tags:
         tags = sorted((tag.name, tag.description or None) for tag in found.tags.values())
         yield "tags.yaml", {"tags": [{"tag_name": name, "description": text} for name, text in tags]}
@@ -117,21 +120,21 @@ def _files(found: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _dataset(dataset: Dataset, found: Selection) -> dict[str, Any]:
     return {
-        **told_fields(dataset, "table_name", "schema", "sql", "uuid", *DATASET_FIELDS),
+        **document_fields(dataset, "table_name", "schema", "sql", "uuid", *DATASET_FIELDS),
         "database_uuid": found.databases[dataset.database_id].uuid,
-        "columns": [told_fields(column, *COLUMN_FIELDS) for column in dataset.columns],
-        "metrics": [told_fields(metric, *METRIC_FIELDS) for metric in dataset.metrics],
+        "columns": [document_fields(column, *COLUMN_FIELDS) for column in dataset.columns],
+        "metrics": [document_fields(metric, *METRIC_FIELDS) for metric in dataset.metrics],
     }
 
 
 def _chart(chart: Chart, found: Selection) -> dict[str, Any]:
     _reject_repeated_keys(f"chart {chart.id}", params=chart.params, query_context=chart.query_context)
     charts = {key: one.uuid for key, one in found.charts.items()}
-    shown = value_there(charts, {key: layer.name for key, layer in found.layers.items()})
+    new_value = value_there(charts, {key: layer.name for key, layer in found.layers.items()})
     return {
-        **told_fields(chart, "uuid", *CHART_FIELDS),
-        "params": form_of(json_object(chart.params), shown),
-        "query_context": context_of(chart.query_context, shown, dataset_id=_NO_ID),
+        **document_fields(chart, "uuid", *CHART_FIELDS),
+        "params": form_of(json_object(chart.params), new_value),
+        "query_context": context_of(chart.query_context, new_value, dataset_id=_NO_ID),
         "dataset_uuid": found.datasets[chart.dataset_id or 0].uuid,
         "tags": _tags(chart, found),
     }
@@ -144,7 +147,7 @@ def _dashboard(dashboard: Dashboard, found: Selection) -> dict[str, Any]:
     position = json_object(without_places_of_others(layout, own))
     datasets = {key: dataset.uuid for key, dataset in found.datasets.items()}
     return {
-        **told_fields(dashboard, "uuid", *DASHBOARD_FIELDS),
+        **document_fields(dashboard, "uuid", *DASHBOARD_FIELDS),
         "position": layout_there(position, own),
         "metadata": metadata_there(json_object(metadata), own, datasets),
         "charts": sorted(uuid for key, uuid in own.items() if key not in charts_in(position)),
@@ -155,10 +158,10 @@ def _dashboard(dashboard: Dashboard, found: Selection) -> dict[str, Any]:
 
 def _saved_query(query: SavedQuery, database_uuid: str, found: Selection) -> dict[str, Any]:
     """Return a saved query; what Superset's documents have no field for is there where it says something alone."""
-    fields = {**told_fields(query, "template_params"), "tags": _tags(query, found)}
+    fields = {**document_fields(query, "template_params"), "tags": _tags(query, found)}
     ours = {name: value for name, value in fields.items() if value}
     return {
-        **told_fields(query, "label", "description", "schema", "sql", "uuid"),
+        **document_fields(query, "label", "description", "schema", "sql", "uuid"),
         "database_uuid": database_uuid,
         **ours,
     }
@@ -169,25 +172,25 @@ def _tags(record: Chart | Dashboard | SavedQuery, found: Selection) -> list[str]
 
 
 def _annotation(annotation: Annotation) -> dict[str, Any]:
-    told = told_fields(annotation, *ANNOTATION_FIELDS)
-    return {**told, **{name: told[name].isoformat() for name in ("start_dttm", "end_dttm")}}
+    content = document_fields(annotation, *ANNOTATION_FIELDS)
+    return {**content, **{name: content[name].isoformat() for name in ("start_dttm", "end_dttm")}}
 
 
 def _role(role: Role, found: Selection) -> dict[str, Any]:
     grants = sorted((_grant(grant, found) for grant in role.grants), key=json.dumps)
-    return {**told_fields(role, "name", "is_admin"), "grants": grants}
+    return {**document_fields(role, "name", "is_admin"), "grants": grants}
 
 
 def _grant(grant: Grant, found: Selection) -> dict[str, Any]:
     if grant.target is GrantTarget.DATASET:
         return {"on": grant.target.value, "dataset_uuid": found.datasets[grant.target_id].uuid}
-    told = {"on": grant.target.value, "database_uuid": found.databases[grant.target_id].uuid}
-    return told if grant.schema is None else {**told, "schema": grant.schema}
+    content = {"on": grant.target.value, "database_uuid": found.databases[grant.target_id].uuid}
+    return content if grant.schema is None else {**content, "schema": grant.schema}
 
 
 def _row_rule(rule: RowRule, found: Selection) -> dict[str, Any]:
     return {
-        **told_fields(rule, "name", "clause", "group_key", "description"),
+        **document_fields(rule, "name", "clause", "group_key", "description"),
         "filter_type": rule.filter_type.value,
         "roles": sorted(found.role_names[key] for key in rule.role_ids if key in found.role_names),
         "tables": sorted(found.datasets[key].uuid for key in rule.dataset_ids),
@@ -196,8 +199,8 @@ def _row_rule(rule: RowRule, found: Selection) -> dict[str, Any]:
 
 def _reject_repeated_keys(record: str, **texts: str | None) -> None:
     """Raise PayloadSchemaError for stored JSON that names a key twice: what would move is not what was written."""
-    told = ((field, repeated_key(text)) for field, text in texts.items())
-    problems = [Problem(path=f"{record}: {field}", message=str(error)) for field, error in told if error is not None]
+    errors = ((field, repeated_key(text)) for field, text in texts.items())
+    problems = [Problem(path=f"{record}: {field}", message=str(error)) for field, error in errors if error is not None]
     if problems:
         raise PayloadSchemaError(shape=SHAPE, problems=problems)
 
@@ -246,6 +249,6 @@ def _yaml(document: Mapping[str, Any]) -> bytes:
 
 def _write(path: str | os.PathLike[str], packed: bytes) -> None:
     try:
-        write_whole(path, packed)
+        write_atomically(path, packed)
     except (OSError, TypeError, ValueError):
         raise payload_error(SHAPE, "path", "leads to no file that can be written") from None

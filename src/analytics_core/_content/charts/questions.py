@@ -120,9 +120,9 @@ class ChartQuestions(NamespaceWithDistinct[ChartListItem]):
             >>> core.charts.question(2, extra_filters=france)["queries"][0]["filters"][-1]["val"]
             'France'
         """
-        from analytics_core._content.questions.shown_charts import ShownCharts
+        from analytics_core._content.questions.chart_contexts import ActorChartContexts
 
-        return ShownCharts(self._runtime, self._actor).question(
+        return ActorChartContexts(self._runtime, self._actor).question(
             chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
         )[1]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from analytics_core._content.batches import by_ids, every
 from analytics_core._content.changes import changes_of
-from analytics_core._content.field_formatter import FieldFormatter, shown_as
+from analytics_core._content.field_formatter import FieldFormatter, answer_as
 from analytics_core._content.lists import LARGEST_PAGE, makers_and_owners
 from analytics_core._content.lookups.chart_contexts import form_of_chart
 from analytics_core._content.questions.dashboard_content import layout_without
@@ -44,7 +44,7 @@ from analytics_core.models.references import (
     TagReference,
 )
 
-_KEPT_ON_NULL = frozenset({"datasource_id", "datasource_type"})
+_UNCHANGED_ON_NULL = frozenset({"datasource_id", "datasource_type"})
 _CONTEXT, _GENERATED = "query_context", "query_context_generation"
 _TAKEN_APART = frozenset({"owners", "dashboards", "tags"})
 
@@ -77,7 +77,7 @@ def _respecting_the_writer(chart: Chart, fields: dict[str, Any]) -> dict[str, An
 
 def _copied(payload: ChartPost | ChartPut) -> dict[str, Any]:
     changes = changes_of(payload, Chart, without=_TAKEN_APART)
-    return {name: value for name, value in changes.items() if value is not None or name not in _KEPT_ON_NULL}
+    return {name: value for name, value in changes.items() if value is not None or name not in _UNCHANGED_ON_NULL}
 
 
 def place_on_dashboards(reader: Reader, *, chart_id: int, wanted: Iterable[int]) -> tuple[int, ...]:
@@ -106,8 +106,8 @@ def place_on_dashboards(reader: Reader, *, chart_id: int, wanted: Iterable[int])
 
 
 def _without(dashboard: Dashboard, chart_id: int) -> Dashboard:
-    left = tuple(other for other in dashboard.chart_ids if other != chart_id)
-    return replace(dashboard, chart_ids=left, position_json=layout_without(dashboard.position_json, chart_id))
+    remaining_ids = tuple(other for other in dashboard.chart_ids if other != chart_id)
+    return replace(dashboard, chart_ids=remaining_ids, position_json=layout_without(dashboard.position_json, chart_id))
 
 
 def _readable(reader: Reader, ids: frozenset[int]) -> Sequence[Dashboard]:
@@ -152,7 +152,7 @@ def chart_get(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable
         DashboardReferenceWithMetadata(id=d.id, dashboard_title=d.dashboard_title, json_metadata=d.json_metadata)
         for d in linked.dashboards_of(chart)
     )
-    return shown_as(
+    return answer_as(
         ChartGet,
         chart,
         dashboards=tuple(dashboards),
@@ -172,7 +172,7 @@ def people_of(chart: Chart) -> tuple[int | None, ...]:
 def chart_item(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable: FieldFormatter) -> ChartListItem:
     """Return one chart of a list (contract, `ChartRestApi.get_list`)."""
     dataset, dashboards = linked.dataset_of(chart), linked.dashboards_of(chart)
-    return shown_as(
+    return answer_as(
         ChartListItem,
         chart,
         **_people_and_times(chart, people, readable),
@@ -188,12 +188,12 @@ def chart_item(chart: Chart, *, linked: RelatedNames, people: UserIndex, readabl
 
 def chart_entity(chart: Chart, *, readable: FieldFormatter) -> ChartEntity:
     """Return one chart of a dashboard (contract, `ChartEntityResponseSchema`)."""
-    return shown_as(ChartEntity, chart, **_entity(chart, readable))
+    return answer_as(ChartEntity, chart, **_entity(chart, readable))
 
 
 def chart_slice(chart: Chart, *, readable: FieldFormatter) -> ExploreSlice:
     """Return a chart as the explore view shows it (contract, `Slice` of `ExploreContextSchema`)."""
-    return shown_as(
+    return answer_as(
         ExploreSlice,
         chart,
         **_entity(chart, readable),
@@ -225,9 +225,9 @@ def chart_datasource(chart: Chart, dataset: Dataset | None) -> ChartDatasource:
 
 
 def _thumbnail_url(chart: Chart, readable: FieldFormatter) -> str | None:
-    asked = chart.query_context, chart.datasource_id, chart.datasource_type
-    shown = (chart.uuid, chart.slice_name, chart.viz_type, chart.params, *asked)
-    return readable.thumbnail_url("chart_thumbnail", {"id": chart.id}, shown=shown)
+    query_fields = chart.query_context, chart.datasource_id, chart.datasource_type
+    content = (chart.uuid, chart.slice_name, chart.viz_type, chart.params, *query_fields)
+    return readable.thumbnail_url("chart_thumbnail", {"id": chart.id}, content=content)
 
 
 def chart_screenshot(chart: Chart, *, seen: str, readable: FieldFormatter) -> ChartScreenshot:

@@ -30,7 +30,7 @@ from analytics_core.errors import AnalyticsError, PayloadSchemaError, QueryError
 from analytics_core.errors.base import REFRESH_HINT
 
 _ACTIVE: Final = ListFilter(col="active", op="eq", val=True)
-_NOT_ASKED: Final = "its table was not looked at, which takes a grant on the schema: the stored columns were taken"
+_NOT_CHECKED: Final = "its table was not looked at, which takes a grant on the schema: the stored columns were taken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +101,12 @@ class ContentCheck:
 
     # --------------------------------------------------------------------------------------------------- one record
     def _dataset(self, today: DatasetToday, stored: Dataset) -> CheckedRecord:
-        notes = [] if today.is_asked else [_NOT_ASKED]
+        notes = [] if today.is_checked else [_NOT_CHECKED]
         if today.failure is not None:
             problems = list(problems_of(today.failure))
         else:
             notes += [f"column {name!r} is gone from its table" for name in today.gone]
-            notes += [f"column {name!r} {told}" for name, told in today.changed.items()]
+            notes += [f"column {name!r} {text}" for name, text in today.changed.items()]
             problems = list(self._broken_parts(today))
             if stored.main_dttm_col in today.gone:
                 problems.append(f"its main time column {stored.main_dttm_col!r} is gone from its table")
@@ -155,7 +155,7 @@ class ContentCheck:
             if of_chart is not None and of_chart.changed:
                 dialect = self._runtime.engine.registry.get(of_chart.database.engine).dialect
                 used = {name for query in queries for name in _among(of_chart.changed, query.sql, dialect)}
-                yield from (f"its column {name!r} {told}" for name, told in of_chart.changed.items() if name in used)
+                yield from (f"its column {name!r} {text}" for name, text in of_chart.changed.items() if name in used)
             if answers and not any(failures):
                 failures = [result.failure for result in runner.run(request).results]
         except AnalyticsError as error:

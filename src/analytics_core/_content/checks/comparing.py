@@ -101,7 +101,8 @@ class ContentDiff:
         given = ((dataset, database, None) for dataset, database in content.datasets.values())
         runner = self._runtime.engine.questions.runner.of_datasets(loaded(self._runtime, given))
         broken = {
-            uuid: _ChartState(name=name, failure=_told(error)) for uuid, (name, error) in content.failures.items()
+            uuid: _ChartState(name=name, failure=_problem_text(error))
+            for uuid, (name, error) in content.failures.items()
         }
         charts = {uuid: self._chart(runner, chart, now) for uuid, chart in content.charts.items()}
         return _State(charts={**charts, **broken}, runner=runner)
@@ -111,10 +112,10 @@ class ContentDiff:
             request = request_of(self._runtime, self._actor, chart, now=now)
             queries = runner.explain(request).queries
         except AnalyticsError as error:
-            return _ChartState(name=chart.slice_name, failure=_told(error))
+            return _ChartState(name=chart.slice_name, failure=_problem_text(error))
         failed = next((query.failure for query in queries if query.failure is not None), None)
         if failed is not None:
-            return _ChartState(name=chart.slice_name, failure=_told(failed))
+            return _ChartState(name=chart.slice_name, failure=_problem_text(failed))
         return _ChartState(name=chart.slice_name, request=request, queries=queries)
 
     # ------------------------------------------------------------------------------------------------ what differs
@@ -147,7 +148,7 @@ class ContentDiff:
                 answer.raise_for_error()
                 found.append(answer.results)
             except AnalyticsError as error:
-                failures.append(f"{side} does not answer: {_told(error)}")
+                failures.append(f"{side} does not answer: {_problem_text(error)}")
         if failures:
             return replace(difference, failures=tuple(failures))
         columns, rows = (tuple(_of_queries(found[0], found[1], part)) for part in (_columns, _rows))
@@ -175,8 +176,8 @@ def _of_failures(uuid: str, old: _ChartState, new: _ChartState) -> RecordDiffere
     if old.failure == new.failure:
         return RecordDifference(uuid=uuid, name=new.name, change=RecordChange.EQUAL)
     sides = (("a", old.failure), ("b", new.failure))
-    told = tuple(f"{side} cannot be asked: {failure}" for side, failure in sides if failure)
-    return RecordDifference(uuid=uuid, name=new.name, change=RecordChange.CHANGED, failures=told)
+    failures = tuple(f"{side} cannot be asked: {failure}" for side, failure in sides if failure)
+    return RecordDifference(uuid=uuid, name=new.name, change=RecordChange.CHANGED, failures=failures)
 
 
 def _of_queries(
@@ -203,5 +204,5 @@ def _rows(before: QueryResult, after: QueryResult) -> Iterator[str]:
         yield from row_differences(before.rows(), after.rows())
 
 
-def _told(error: AnalyticsError) -> str:
+def _problem_text(error: AnalyticsError) -> str:
     return "; ".join(problems_of(error))

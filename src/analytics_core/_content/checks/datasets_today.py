@@ -25,7 +25,7 @@ class DatasetToday:
     """A dataset with the columns that its table has now; `failure` is why the table could not be asked.
 
     `gone` are the stored columns that the table has no more; `changed` tells of columns that hold values of another
-    kind. `is_asked` is False where the actor may not ask it, so that the columns are the stored ones.
+    kind. `is_checked` is False where the actor may not ask it, so that the columns are the stored ones.
     """
 
     dataset: Dataset
@@ -33,7 +33,7 @@ class DatasetToday:
     gone: tuple[str, ...] = ()
     changed: Mapping[str, str] = field(default_factory=dict)
     failure: AnalyticsError | None = None
-    is_asked: bool = True
+    is_checked: bool = True
 
 
 def loaded(
@@ -79,7 +79,7 @@ def dataset_today(runtime: ContentRuntime, actor: Actor, dataset: Dataset, datab
     try:
         found = found_columns(runtime, actor, dataset, database)
     except AccessError:
-        return DatasetToday(dataset=dataset, database=database, is_asked=False)
+        return DatasetToday(dataset=dataset, database=database, is_checked=False)
     except AnalyticsError as failure:
         return DatasetToday(dataset=dataset, database=database, failure=failure)
     there = {column.name for column in found}

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from analytics_core._content.checks.report import NOT_SHOWN, junit_text, one_line, plain
+from analytics_core._content.checks.report import UNPRINTABLE, junit_text, one_line, plain
 from analytics_core._tools.display.blocks import Blocks, CodeBlock, HeadingBlock, counted, first_of, fold, notes
 from analytics_core._tools.display.bundles import mime_bundle
 
 _MOST_LINES: Final = 5_000
-_SHOWN_ROWS: Final = 3
+_DISPLAYED_ROWS: Final = 3
 _LONGEST_ROW: Final = 200
 
 
@@ -96,13 +96,13 @@ class DiffReport:
             kind = "Chart or saved query" if self.saved_queries else "Chart"
             lines += [f"| {kind} | Change | What differs |", "|---|---|---|"]
         for chart in self.changed:
-            told = "<br>".join(plain(line) for line in (*chart.failures, *chart.columns, *chart.rows))
-            told = told or ("its SQL" if chart.sql else "")
-            lines.append(f"| {plain(chart.name)} | {chart.change} | {told} |")
+            details = "<br>".join(plain(line) for line in (*chart.failures, *chart.columns, *chart.rows))
+            details = details or ("its SQL" if chart.sql else "")
+            lines.append(f"| {plain(chart.name)} | {chart.change} | {details} |")
         for chart in self.changed:
             if chart.sql:
                 fence = "`" * (3 + max((len(run) for run in _fences(chart.sql)), default=0))
-                lines += ["", f"{plain(chart.name)}:", "", f"{fence}diff", NOT_SHOWN.sub(" ", chart.sql), fence]
+                lines += ["", f"{plain(chart.name)}:", "", f"{fence}diff", UNPRINTABLE.sub(" ", chart.sql), fence]
         return "\n".join(lines).rstrip() + "\n"
 
     def junit(self) -> str:
@@ -137,8 +137,8 @@ def sql_difference(before: str, after: str) -> str:
     """
     old, new = before.splitlines(), after.splitlines()
     if max(len(old), len(new)) > _MOST_LINES:
-        told = f"too long to compare line by line: {counted(len(old), 'line')} in a, {counted(len(new), 'line')} in b"
-        return told if old != new else ""
+        note = f"too long to compare line by line: {counted(len(old), 'line')} in a, {counted(len(new), 'line')} in b"
+        return note if old != new else ""
     return "\n".join(difflib.unified_diff(old, new, "a", "b", lineterm=""))
 
 
@@ -167,17 +167,17 @@ def row_differences(before: list[tuple[Any, ...]], after: list[tuple[Any, ...]])
         return
     yield f"{gone.total()} of {counted(len(before), 'row')} gone, {come.total()} of {counted(len(after), 'row')} new"
     for sign, rows in (("-", gone), ("+", come)):
-        yield from (f"{sign} {', '.join(row)[:_LONGEST_ROW]}" for row in list(rows)[:_SHOWN_ROWS])
+        yield from (f"{sign} {', '.join(row)[:_LONGEST_ROW]}" for row in list(rows)[:_DISPLAYED_ROWS])
 
 
 def _diff_blocks(report: DiffReport) -> Blocks:
     """Return what can be seen of a comparison: which charts changed, and what differs folded under each."""
-    changed, left = first_of(report.changed, noun="records that differ")
+    changed, note = first_of(report.changed, noun="records that differ")
     folds = (fold(f"{chart.change}: {chart.name}", _difference_blocks(chart)) for chart in changed)
     blocks = [block for blocks in folds for block in blocks]
-    return [HeadingBlock(text="Comparison", detail=report._headline()), *blocks, *notes([left] if left else [])]
+    return [HeadingBlock(text="Comparison", detail=report._headline()), *blocks, *notes([note] if note else [])]
 
 
 def _difference_blocks(chart: RecordDifference) -> Blocks:
-    told = notes((*chart.failures, *chart.columns, *chart.rows)) or notes([f"it was {chart.change}"])
-    return [*told, *([CodeBlock(text=chart.sql)] if chart.sql else [])]
+    blocks = notes((*chart.failures, *chart.columns, *chart.rows)) or notes([f"it was {chart.change}"])
+    return [*blocks, *([CodeBlock(text=chart.sql)] if chart.sql else [])]

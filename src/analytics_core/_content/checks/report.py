@@ -11,13 +11,13 @@ from analytics_core._tools.display.blocks import Blocks, HeadingBlock, counted, 
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.objects import objects_table
 
-_SHOWN: Final = (
+_PRINTABLE: Final = (
     r"\t\n\r\x20-\x7e\xa0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
 )
-NOT_SHOWN: Final = re.compile(f"[^{_SHOWN}]")
+UNPRINTABLE: Final = re.compile(f"[^{_PRINTABLE}]")
 """What XML cannot hold, what terminals obey, and what turns the direction of the text around it."""
 
-_NOT_IN_A_LINE: Final = re.compile(f"{NOT_SHOWN.pattern}|[\r\n]")
+_NOT_IN_A_LINE: Final = re.compile(f"{UNPRINTABLE.pattern}|[\r\n]")
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>|#!&~])")
 
 
@@ -62,8 +62,8 @@ class CheckReport:
     def _lines(self) -> Iterator[str]:
         yield f"{len(self.broken)} of {counted(len(self.records), 'record')} broken"
         for record in self.records:
-            told = (*record.problems, *(f"note: {note}" for note in record.notes))
-            yield from (one_line(f"{record.kind} {record.id} {record.name!r}: {text}") for text in told)
+            messages = (*record.problems, *(f"note: {note}" for note in record.notes))
+            yield from (one_line(f"{record.kind} {record.id} {record.name!r}: {text}") for text in messages)
 
     _repr_mimebundle_ = mime_bundle
 
@@ -76,8 +76,8 @@ class CheckReport:
         if self.broken:
             lines += ["| Record | What broke |", "|---|---|"]
         for record in self.broken:
-            told = "<br>".join(plain(problem) for problem in record.problems)
-            lines.append(f"| {record.kind} {record.id} {plain(record.name)} | {told} |")
+            details = "<br>".join(plain(problem) for problem in record.problems)
+            lines.append(f"| {record.kind} {record.id} {plain(record.name)} | {details} |")
         return "\n".join(lines).rstrip() + "\n"
 
     def junit(self) -> str:
@@ -93,7 +93,7 @@ def one_line(text: str) -> str:
 
 def plain(text: str) -> str:
     """Return a text that Markdown shows as it is, in one line."""
-    return _MARKUP.sub(r"\\\1", " ".join(NOT_SHOWN.sub(" ", text).split()))
+    return _MARKUP.sub(r"\\\1", " ".join(UNPRINTABLE.sub(" ", text).split()))
 
 
 def junit_text(suite: str, cases: Iterable[tuple[str, str, tuple[str, ...]]]) -> str:
@@ -105,10 +105,10 @@ def junit_text(suite: str, cases: Iterable[tuple[str, str, tuple[str, ...]]]) ->
     tests = failures = 0
     for kind, name, failed in cases:
         tests, failures = tests + 1, failures + bool(failed)
-        case = ElementTree.SubElement(one, "testcase", classname=f"{suite}.{kind}", name=NOT_SHOWN.sub(" ", name))
+        case = ElementTree.SubElement(one, "testcase", classname=f"{suite}.{kind}", name=UNPRINTABLE.sub(" ", name))
         if failed:
-            told = [NOT_SHOWN.sub(" ", text) for text in failed]
-            ElementTree.SubElement(case, "failure", message=told[0].splitlines()[0]).text = "\n".join(told)
+            messages = [UNPRINTABLE.sub(" ", text) for text in failed]
+            ElementTree.SubElement(case, "failure", message=messages[0].splitlines()[0]).text = "\n".join(messages)
     one.set("tests", str(tests))
     one.set("failures", str(failures))
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"

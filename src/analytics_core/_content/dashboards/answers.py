@@ -11,8 +11,8 @@ from threading import Lock
 from typing import Any, Final
 
 from analytics_core._content.dashboards.layout import read_layout
-from analytics_core._content.permalinks import kept_state
-from analytics_core._content.questions.acting import ActingFilters, GivenState, acting_filters, given_state
+from analytics_core._content.permalinks import stored_state
+from analytics_core._content.questions.acting_filters import ActingFilters, GivenState, acting_filters, given_state
 from analytics_core._content.questions.extra_filters import ExtraFilters
 from analytics_core._content.questions.filter_values import SHAPE
 from analytics_core._content.questions.queries import ChartQueries, JobQueries
@@ -44,13 +44,13 @@ _AT_A_TIME: Final = 4
 class AnsweredDashboard:
     """A dashboard with the answers to its charts.
 
-    `find_chart` gives a chart that the actor may read; `shown_tabs` are the ids of the tabs that are shown, None: all.
+    `find_chart` gives a chart that the actor may read; `visible_tabs` are ids of tabs, None: all.
     """
 
     dashboard: Dashboard
     data: DashboardData
     find_chart: Callable[[int], Chart]
-    shown_tabs: frozenset[str] | None
+    visible_tabs: frozenset[str] | None
 
 
 class DashboardQuestions:
@@ -111,10 +111,10 @@ class DashboardQuestions:
     def answered(self, *, tabs: Sequence[str] | None, force: bool) -> AnsweredDashboard:
         """Return the dashboard with its answers; arguments and errors are those of `answer`."""
         data = self.answer(tabs=tabs, force=force, parallel=_AT_A_TIME, on_chart=None)
-        shown = self._given.active_tabs or None
+        ids = self._given.active_tabs or None
         if tabs is not None:
-            shown = tabs_around(json_object(self._dashboard.position_json), self._layout.tab_ids(tabs, shape=SHAPE))
-        return AnsweredDashboard(dashboard=self._dashboard, data=data, find_chart=self._queries.chart, shown_tabs=shown)
+            ids = tabs_around(json_object(self._dashboard.position_json), self._layout.tab_ids(tabs, shape=SHAPE))
+        return AnsweredDashboard(dashboard=self._dashboard, data=data, find_chart=self._queries.chart, visible_tabs=ids)
 
     def _chosen(self, tabs: Sequence[str] | None) -> tuple[int, ...]:
         """Return the charts to answer in the order of the page: in these tabs, or shown by the page of a permalink."""
@@ -124,7 +124,7 @@ class DashboardQuestions:
                 raise payload_error(SHAPE, "tabs", "must be a list of ids or titles of tabs")
             chosen = self._layout.within(tabs, shape=SHAPE)
         elif self._given.active_tabs:
-            chosen = self._layout.shown_by(self._given.active_tabs)
+            chosen = self._layout.visible_charts(self._given.active_tabs)
         else:
             return in_order
         return tuple(key for key in in_order if key in chosen)
@@ -160,7 +160,7 @@ class _Waiting:
     """The charts that nobody has begun yet, and what became of the others."""
 
     def __init__(self, chart_ids: Sequence[int]) -> None:
-        self._left = list(reversed(chart_ids))
+        self._pending = list(reversed(chart_ids))
         self._guard = Lock()
         self._done: queue.SimpleQueue[DashboardChart | BaseException] = queue.SimpleQueue()
 
@@ -175,7 +175,7 @@ class _Waiting:
     def clear(self) -> None:
         """Leave the charts that nobody has begun."""
         with self._guard:
-            self._left.clear()
+            self._pending.clear()
 
     def result(self) -> DashboardChart:
         """Wait for the next chart, and return it."""
@@ -186,7 +186,7 @@ class _Waiting:
 
     def _next(self) -> int | None:
         with self._guard:
-            return self._left.pop() if self._left else None
+            return self._pending.pop() if self._pending else None
 
 
 def _start(calls: BoundedCalls, work: Callable[[], None], threads: int) -> int:
@@ -206,7 +206,7 @@ def _checked_parallel(parallel: Any) -> int:
     return parallel
 
 
-def params_of(given: Mapping[str, Any] | None, kept: Mapping[str, Any]) -> dict[str, Any]:
+def params_of(given: Mapping[str, Any] | None, state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of the address: those that a permalink keeps, and those that are given.
 
     Raises:
@@ -214,7 +214,7 @@ def params_of(given: Mapping[str, Any] | None, kept: Mapping[str, Any]) -> dict[
     """
     if not isinstance(given, Mapping | None):
         raise payload_error(SHAPE, "url_params", "must be an object")
-    pairs = kept.get("urlParams") or ()
+    pairs = state.get("urlParams") or ()
     found = {name: value for pair in pairs for name, value in (pair.items() if isinstance(pair, Mapping) else (pair,))}
     return {**found, **(given or {})}
 
@@ -233,7 +233,7 @@ def answered_dashboard(
     with runtime.store.unit_of_work() as unit:
         reader = Reader(unit, runtime.policy, actor)
         dashboard = reader.dashboard(dashboard_id)
-        kept = {} if permalink is None else kept_state(reader, runtime.settings, permalink, dashboard_id)
-    given = given_state(filters=filters, kept=kept, extra=ExtraFilters(url_params=params_of(None, kept)))
+        state = {} if permalink is None else stored_state(reader, runtime.settings, permalink, dashboard_id)
+    given = given_state(filters=filters, state=state, extra=ExtraFilters(url_params=params_of(None, state)))
     questions = DashboardQuestions(ChartQueries(runtime, actor), dashboard, given)
     return questions.answered(tabs=tabs, force=force)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from analytics_core._content.batches import by_ids, id_in, is_id
-from analytics_core._content.charts.shown_records import Ids, with_texts_of_its_own
+from analytics_core._content.charts.chart_references import Ids, with_texts_of_its_own
 from analytics_core._content.questions.dashboard_content import chart_of
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.rights.actor import Actor

@@ -62,7 +62,7 @@ class Layout:
             raise IndexError
         return tuple(tabs[number] for number in numbers)
 
-    def shown_by(self, active: frozenset[str]) -> frozenset[int]:
+    def visible_charts(self, active: frozenset[str]) -> frozenset[int]:
         """Return the charts that a page shows while these tabs are open: each tab around a chart is one of them."""
         return frozenset(place.chart_id for place in self.places if active.issuperset(place.tabs))
 

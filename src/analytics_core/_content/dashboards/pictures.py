@@ -39,7 +39,7 @@ _LEAST_PX: Final = 600
 _RANGE: Final = "filter_range"
 
 
-class ShownDashboard(TypedDict, total=False):
+class DashboardView(TypedDict, total=False):
     """What of a dashboard is shown, and how: `filters`, `tabs`, `permalink` and `force` are those of its `data`."""
 
     theme: str
@@ -50,17 +50,17 @@ class ShownDashboard(TypedDict, total=False):
     force: bool
 
 
-def dashboard_look(*, format: str, scale: float, shown: ShownDashboard) -> Look:
+def dashboard_look(*, format: str, scale: float, options: DashboardView) -> Look:
     """Return what a caller asks of the picture of a dashboard; the errors are those of `checked_look`."""
-    unknown = [name for name in shown if name not in ShownDashboard.__annotations__]
+    unknown = [name for name in options if name not in DashboardView.__annotations__]
     if unknown:
         raise UnknownNameError(
-            unknown[0], place="the picture of a dashboard", known=tuple(ShownDashboard.__annotations__)
+            unknown[0], place="the picture of a dashboard", known=tuple(DashboardView.__annotations__)
         )
     look = checked_look(
         format=format,
-        theme=shown.get("theme", Theme.LIGHT),
-        width_px=shown.get("width_px"),
+        theme=options.get("theme", Theme.LIGHT),
+        width_px=options.get("width_px"),
         height_px=None,
         scale=scale,
         usual=USUAL,
@@ -84,7 +84,7 @@ class DashboardDrawer:
         self._dashboard = answered.dashboard
         self._data = answered.data
         self._find_chart = answered.find_chart
-        self._shown_tabs = answered.shown_tabs
+        self._visible_tabs = answered.visible_tabs
         self._draws_errors = draws_errors
 
     def html(self, look: Look) -> str:
@@ -96,15 +96,15 @@ class DashboardDrawer:
         """Return the dashboard as a picture: a PDF has a page for each tab, a PNG or an SVG one below the other."""
         page = self._page(look)
         return Picture(
-            data=self._whole(page, look, look.format),
+            data=self._page_picture(page, look, look.format),
             format=look.format,
             description=self._description(),
             width_px=look.width_px,
             height_px=page.height_px,
-            redraw=lambda other: self._whole(page, look, other),
+            redraw=lambda other: self._page_picture(page, look, other),
         )
 
-    def _whole(self, page: DashboardPage, look: Look, format: PictureFormat) -> bytes:
+    def _page_picture(self, page: DashboardPage, look: Look, format: PictureFormat) -> bytes:
         pages = page.svg_pages() if format is PictureFormat.PDF else (page.svg(),)
         scale = min(look.scale, largest_scale(look.width_px, page.height_px))
         return self._drawer.draw(pages, format, scale=scale, keep_s=self._keep_s())
@@ -125,7 +125,7 @@ class DashboardDrawer:
             json_object(self._dashboard.position_json),
             [chart.chart_id for chart in self._data],
             width_px=look.width_px - 2 * MARGIN_PX,
-            shown_tabs=self._shown_tabs,
+            visible_tabs=self._visible_tabs,
             markdown_px=lambda text, width: lines_height(lines(text, width)),
         )
         return DashboardPage(
@@ -158,7 +158,7 @@ class DashboardDrawer:
 
     def _image(self, chart: DashboardChart, look: Look) -> ChartImage:
         title, size = chart.name or f"chart {chart.chart_id}", Size(width_px=look.width_px, height_px=look.height_px)
-        form, data = self._told(chart)
+        form, data = self._form_and_data(chart)
         try:
             return self._drawn(form, data, title, size, look, keep_s=keeping_of([chart.answer] if chart.answer else []))
         except PictureError as error:
@@ -166,7 +166,7 @@ class DashboardDrawer:
                 raise error.at(title) from None
             return self._drawn({}, (PictureData(error=error.message),), title, size, look, keep_s=-1)
 
-    def _told(self, chart: DashboardChart) -> tuple[Mapping[str, Any], Sequence[PictureData]]:
+    def _form_and_data(self, chart: DashboardChart) -> tuple[Mapping[str, Any], Sequence[PictureData]]:
         """Return the form and the data of a chart; of one without an answer, what is wrong with it."""
         if chart.answer is None:
             return {}, (PictureData(error=chart.error or "it was not answered"),)
@@ -194,8 +194,8 @@ class DashboardDrawer:
 def filter_facts(filters: Sequence[FilterState], charts: Sequence[DashboardChart]) -> str:
     """Return in one line what the filters are set to, and of which tabs where they do not act on all that is shown."""
     set_ones = [one for one in filters if one.value not in (None, [], (), {}, "")]
-    told = [f"{one.name}: {_value_text(one)}{_tabs_text(one, charts)}" for one in set_ones]
-    text = " · ".join(told)
+    texts = [f"{one.name}: {_value_text(one)}{_tabs_text(one, charts)}" for one in set_ones]
+    text = " · ".join(texts)
     return text if len(text) <= _LONGEST_FACTS else f"{text[: _LONGEST_FACTS - 1]}…"
 
 

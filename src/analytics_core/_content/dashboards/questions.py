@@ -8,14 +8,14 @@ from typing import Any, Unpack
 from analytics_core._content.batches import by_ids
 from analytics_core._content.charts.records import chart_entity
 from analytics_core._content.dashboards.answers import DashboardQuestions, OnChart, answered_dashboard, params_of
-from analytics_core._content.dashboards.pictures import DashboardDrawer, ShownDashboard, dashboard_look
+from analytics_core._content.dashboards.pictures import DashboardDrawer, DashboardView, dashboard_look
 from analytics_core._content.dashboards.records import dashboard_dataset
 from analytics_core._content.field_formatter import readable_now
 from analytics_core._content.namespace import NamespaceWithDistinct
-from analytics_core._content.permalinks import kept_state
+from analytics_core._content.permalinks import stored_state
 from analytics_core._content.pictures.drawing import PictureDrawer
 from analytics_core._content.pictures.picture import Picture
-from analytics_core._content.questions.acting import given_state, options_of
+from analytics_core._content.questions.acting_filters import given_state, options_of
 from analytics_core._content.questions.extra_filters import ExtraFilters, GivenFilters, given_filters
 from analytics_core._content.questions.filter_values import SHAPE
 from analytics_core._content.questions.queries import ChartQueries
@@ -115,14 +115,14 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
         with self._runtime.store.unit_of_work() as unit:
             reader = self._reader(unit)
             dashboard = reader.dashboard(dashboard_id)
-            kept = {} if permalink is None else kept_state(reader, self._runtime.settings, permalink, dashboard_id)
-        extra = extra.and_then(ExtraFilters(url_params=params_of(url_params, kept)))
-        given = given_state(filters=filters, cross_filters=cross_filters, kept=kept, extra=extra)
+            state = {} if permalink is None else stored_state(reader, self._runtime.settings, permalink, dashboard_id)
+        extra = extra.and_then(ExtraFilters(url_params=params_of(url_params, state)))
+        given = given_state(filters=filters, cross_filters=cross_filters, state=state, extra=extra)
         questions = DashboardQuestions(ChartQueries(self._runtime, self._actor), dashboard, given)
         return questions.answer(tabs=tabs, force=force, parallel=parallel, on_chart=on_chart)
 
     def picture(
-        self, dashboard_id: int, *, format: str = "png", scale: float = 1.0, **shown: Unpack[ShownDashboard]
+        self, dashboard_id: int, *, format: str = "png", scale: float = 1.0, **view: Unpack[DashboardView]
     ) -> Picture:
         """Return a picture of a dashboard, as the actor may see it.
 
@@ -133,7 +133,7 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
             dashboard_id: the dashboard.
             format: `png`, `svg` or `pdf`.
             scale: how many pixels of a PNG each of the layout's becomes, from 0.5 to 4; fewer where it gets too large.
-            shown: `theme` (`light` or `dark`), `width_px` (600 to 4,000; None: 1,200), and `filters`, `tabs`,
+            view: `theme` (`light` or `dark`), `width_px` (600 to 4,000; None: 1,200), and `filters`, `tabs`,
                 `permalink` and `force` as in `data`.
 
         Raises:
@@ -147,10 +147,10 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
             >>> picture.save("sales.pdf").name, picture.data[:5]
             ('sales.pdf', b'%PDF-')
         """
-        look = dashboard_look(format=format, scale=scale, shown=shown)
-        return self._drawer(dashboard_id, shown).picture(look)
+        look = dashboard_look(format=format, scale=scale, options=view)
+        return self._drawer(dashboard_id, view).picture(look)
 
-    def page(self, dashboard_id: int, **shown: Unpack[ShownDashboard]) -> str:
+    def page(self, dashboard_id: int, **view: Unpack[DashboardView]) -> str:
         """Return a dashboard as one page of HTML, as the actor may see it, with its charts as SVG.
 
         The style sheet of the dashboard counts, without what would load something. Nothing on the page acts or is
@@ -158,7 +158,7 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
 
         Args:
             dashboard_id: the dashboard.
-            shown: as in `picture`.
+            view: as in `picture`.
 
         Raises:
             AnalyticsError: as in `picture`.
@@ -168,8 +168,8 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
             >>> page.count("<svg") >= 2, "<script" in page
             (True, False)
         """
-        look = dashboard_look(format="svg", scale=1.0, shown=shown)
-        return self._drawer(dashboard_id, shown).html(look)
+        look = dashboard_look(format="svg", scale=1.0, options=view)
+        return self._drawer(dashboard_id, view).html(look)
 
     def filter_options(
         self,
@@ -208,16 +208,16 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
         queries = ChartQueries(self._runtime, self._actor)
         return options_of(dashboard, filter_id, given, queries, search=search, row_limit=row_limit)
 
-    def _drawer(self, dashboard_id: int, shown: ShownDashboard) -> DashboardDrawer:
+    def _drawer(self, dashboard_id: int, options: DashboardView) -> DashboardDrawer:
         """Return what draws a dashboard, once its charts are answered."""
         drawer = PictureDrawer(self._runtime)
         answered = answered_dashboard(
             self._runtime,
             self._actor,
             dashboard_id,
-            filters=shown.get("filters"),
-            tabs=shown.get("tabs"),
-            permalink=shown.get("permalink"),
-            force=shown.get("force", False),
+            filters=options.get("filters"),
+            tabs=options.get("tabs"),
+            permalink=options.get("permalink"),
+            force=options.get("force", False),
         )
         return DashboardDrawer(drawer, answered)

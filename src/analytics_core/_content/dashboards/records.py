@@ -11,7 +11,7 @@ from analytics_core._content.batches import by_ids, unknown_ids
 from analytics_core._content.changes import changes_of
 from analytics_core._content.css_templates import check_css
 from analytics_core._content.datasets.answers import describe_dataset
-from analytics_core._content.field_formatter import FieldFormatter, shown_as
+from analytics_core._content.field_formatter import FieldFormatter, answer_as
 from analytics_core._content.questions.dashboard_content import checked_content
 from analytics_core._content.reader import Reader
 from analytics_core._content.related_names import RelatedNames
@@ -128,7 +128,7 @@ def dashboard_get(
 ) -> DashboardGet:
     """Return one dashboard with the names of `charts` (contract, `DashboardGetResponseSchema`)."""
     owners = (people.details(owner) for owner in dashboard.owner_ids)
-    return shown_as(
+    return answer_as(
         DashboardGet,
         dashboard,
         **_computed(dashboard, linked, people, readable),
@@ -143,7 +143,7 @@ def dashboard_item(
 ) -> DashboardListItem:
     """Return one dashboard of a list (contract, `DashboardRestApi.get_list`)."""
     audit = dashboard.audit
-    return shown_as(
+    return answer_as(
         DashboardListItem,
         dashboard,
         **_computed(dashboard, linked, people, readable),
@@ -161,13 +161,13 @@ def _computed(
 ) -> dict[str, Any]:
     address = {"id": dashboard.id, "slug": dashboard.slug}
     texts = dashboard.css, dashboard.position_json, dashboard.json_metadata
-    shown = (dashboard.uuid, dashboard.dashboard_title, *texts, tuple(dashboard.chart_ids))
+    content = (dashboard.uuid, dashboard.dashboard_title, *texts, tuple(dashboard.chart_ids))
     return {
         "roles": linked.role_references(dashboard.role_ids),
         "tags": linked.tag_references(dashboard.tag_ids),
         "changed_by_name": people.full_name(dashboard.audit.changed_by),
         "changed_on_delta_humanized": readable.delta(dashboard.audit.changed_on),
-        "thumbnail_url": readable.thumbnail_url("dashboard_thumbnail", address, shown=shown),
+        "thumbnail_url": readable.thumbnail_url("dashboard_thumbnail", address, content=content),
         "url": readable.url("dashboard", address),
     }
 
@@ -186,5 +186,5 @@ def dashboard_dataset(
         "column_types": tuple(sorted(kinds - {None})),
         "owners": tuple(owner.to_payload() for owner in people.references(dataset.owner_ids)),
     }
-    shown = field_names(DashboardDataset)
-    return DashboardDataset(**{**{name: value for name, value in payload.items() if name in shown}, **own})
+    names = field_names(DashboardDataset)
+    return DashboardDataset(**{**{name: value for name, value in payload.items() if name in names}, **own})

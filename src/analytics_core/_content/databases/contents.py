@@ -51,7 +51,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
             >>> [table.value for table in core.databases.tables(1)]
             ['customers', 'orders', 'products']
         """
-        return _shown(self._tables(database_id, schema, force=force))
+        return _table_answers(self._tables(database_id, schema, force=force))
 
     def views(self, database_id: int, schema: str | None = None, *, force: bool = False) -> tuple[DatabaseTable, ...]:
         """Return the views of a schema, materialised ones among them; arguments and errors are those of `tables`.
@@ -60,7 +60,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
             >>> core.databases.views(1)
             ()
         """
-        return _shown(one for one in self._tables(database_id, schema, force=force) if one.is_view)
+        return _table_answers(one for one in self._tables(database_id, schema, force=force) if one.is_view)
 
     def materialized_views(
         self, database_id: int, schema: str | None = None, *, force: bool = False
@@ -71,7 +71,7 @@ class DatabaseContents(NamespaceWithDistinct[DatabaseListItem]):
             >>> core.databases.materialized_views(1)
             ()
         """
-        return _shown(one for one in self._tables(database_id, schema, force=force) if one.is_materialized)
+        return _table_answers(one for one in self._tables(database_id, schema, force=force) if one.is_materialized)
 
     def table(self, database_id: int, table_name: str, schema: str | None = None) -> DatabaseTableDetails:
         """Return columns, keys, indexes and comments of a table or view, and a SELECT of its first 100 rows.
@@ -215,6 +215,6 @@ def _checked_table(table_name: Any, schema: Any, *, shape: str) -> str:
     return table_name
 
 
-def _shown(found: Iterable[ReflectedTable]) -> tuple[DatabaseTable, ...]:
+def _table_answers(found: Iterable[ReflectedTable]) -> tuple[DatabaseTable, ...]:
     """Return tables and views as lists have them."""
     return tuple(DatabaseTable(value=one.name, type="view" if one.is_view else "table", extra=None) for one in found)

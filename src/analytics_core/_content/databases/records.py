@@ -12,15 +12,15 @@ from dataclasses import replace
 from typing import Any, Final
 
 from analytics_core._content.changes import changes_of
-from analytics_core._content.databases.secret_options import kept_options, shown_options, split_options
+from analytics_core._content.databases.secret_options import masked_options, split_options, stored_options
 from analytics_core._content.databases.tunnels import (
     leads_elsewhere,
+    masked_tunnel,
     sends_stored_password,
-    shown_tunnel,
     stored_tunnel,
     takes_tunnels,
 )
-from analytics_core._content.field_formatter import FieldFormatter, shown_as
+from analytics_core._content.field_formatter import FieldFormatter, answer_as
 from analytics_core._content.stored_json import json_object
 from analytics_core._content.user_directory import UserIndex
 from analytics_core._engine.engines.registry import EngineRegistry
@@ -40,7 +40,7 @@ from analytics_core._engine.execution.connection_uri import (
     merge_masked,
     parse_uri,
 )
-from analytics_core._engine.execution.server_authorities import asked_of, check_authorities
+from analytics_core._engine.execution.server_authorities import check_authorities, driver_options
 from analytics_core._engine.execution.sessions.choice import takes_rows
 from analytics_core._engine.gate.metadata import timeout_problems
 from analytics_core._records.datasource import Database
@@ -109,7 +109,7 @@ def changed_database(database: Database, put: DatabasePut, *, uri: Secret, check
         if sends_stored_password(put, database):
             _check_same_options(database, changes["extra"])
     else:
-        changes["secret_extra"] = kept_options(checked, database)
+        changes["secret_extra"] = stored_options(checked, database)
     if "configuration_method" in put.model_fields_set:
         changes["configuration_method"] = put.configuration_method.value
     return replace(database, **changes, **changes_of(put, Database, without=_NOT_COPIED))
@@ -208,8 +208,8 @@ def _check_names(payload: DatabasePost | DatabasePut, checked: CheckedUri, *, sh
 
 def _check_connection(extra: str | None, checked: CheckedUri) -> None:
     """Refuse options that the driver may not have, and certificates that it does not take."""
-    asked = asked_of(checked, check_engine_params(extra, checked.spec))
-    check_authorities(extra, checked.spec, asked=asked)
+    requested = driver_options(checked, check_engine_params(extra, checked.spec))
+    check_authorities(extra, checked.spec, requested=requested)
     check_metadata_params(extra, checked.spec)
 
 
@@ -281,7 +281,7 @@ def _engine_problems(given: DatabaseValidateParameters, spec: EngineSpec, settin
         yield Problem(path="driver", message=f"must be one of {', '.join(allowed)}")
     try:
         options = check_engine_params(given.extra, spec)
-        check_authorities(given.extra, spec, asked={**_asked(given, spec), **options.connect_args})
+        check_authorities(given.extra, spec, requested={**_uri_options(given, spec), **options.connect_args})
         check_metadata_params(given.extra, spec)
     except ConnectionUriError as rejection:
         yield Problem(path="extra", message=rejection.message)
@@ -290,7 +290,7 @@ def _engine_problems(given: DatabaseValidateParameters, spec: EngineSpec, settin
             yield replace(problem, path=f"extra.{problem.path}")
 
 
-def _asked(given: DatabaseValidateParameters, spec: EngineSpec) -> dict[str, Any]:
+def _uri_options(given: DatabaseValidateParameters, spec: EngineSpec) -> dict[str, Any]:
     """Return the options of the URI that the parameters mean."""
     parameters = given.parameters or DatabaseParameters()
     return {**(parameters.query or {}), **(spec.parameters.encryption if parameters.encryption else {})}
@@ -309,17 +309,17 @@ def engine_information(spec: EngineSpec | None) -> dict[str, Any]:
 
 def database_get(database: Database, *, spec: EngineSpec | None) -> DatabaseGet:
     """Return one database (contract, `DatabaseRestApi.get`)."""
-    return shown_as(DatabaseGet, database, backend=database.engine, engine_information=engine_information(spec))
+    return answer_as(DatabaseGet, database, backend=database.engine, engine_information=engine_information(spec))
 
 
 def database_item(
     database: Database, *, spec: EngineSpec | None, people: UserIndex, readable: FieldFormatter
 ) -> DatabaseListItem:
     """Return one database of a list (contract, `DatabaseRestApi.get_list`)."""
-    return shown_as(
+    return answer_as(
         DatabaseListItem,
         database,
-        extra=shown_options(database, of_clients=False),
+        extra=masked_options(database, of_clients=False),
         **_explore_options(database),
         created_by=people.names(database.audit.created_by),
         allows_cost_estimate=spec is not None and spec.costs is not None,
@@ -332,13 +332,13 @@ def database_item(
 
 def database_connection(database: Database, *, spec: EngineSpec | None) -> DatabaseConnection:
     """Return a database with its URI, secrets masked (contract, `DatabaseConnectionSchema`)."""
-    return shown_as(
+    return answer_as(
         DatabaseConnection,
         database,
         orm_uri=masked(database.uri),
-        extra=shown_options(database),
+        extra=masked_options(database),
         configuration_method=ConfigurationMethod(database.configuration_method),
-        ssh_tunnel=shown_tunnel(database),
+        ssh_tunnel=masked_tunnel(database),
         parameters=None if spec is None else parameters_of(database.uri, spec),
         backend=database.engine,
         engine_information=engine_information(spec),

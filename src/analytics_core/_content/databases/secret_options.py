@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.execution.connection_uri import CheckedUri, mask_options, parse_uri, server_of
-from analytics_core._engine.execution.user_tokens import stored_secrets
+from analytics_core._engine.execution.token_arguments import stored_secrets
 from analytics_core._engine.oauth.clients import CLIENT_KEY, client_problems
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import Secret
@@ -37,22 +37,22 @@ def split_options(
     """
     options: dict[str, Any] = json.loads(extra) if extra else {}
     secrets = {name: value for name, value in options.items() if name in {CLIENT_KEY, *checked.spec.secret_options}}
-    left = {name: value for name, value in options.items() if name not in secrets}
-    if mask_options(left) != left or _holds_mask(left):
+    remaining = {name: value for name, value in options.items() if name not in secrets}
+    if mask_options(remaining) != remaining or _holds_mask(remaining):
         known = " and ".join((CLIENT_KEY, *checked.spec.secret_options))
         raise ConnectionUriError(
             f"extra holds what looks like a secret; secrets belong into the connection URI, and of extra into {known}",
             engine=checked.spec.name,
         )
     if not secrets:
-        return extra, None if stored is None or _readable(stored) is not None else kept_options(checked, stored)
+        return extra, None if stored is None or _readable(stored) is not None else stored_options(checked, stored)
     filled = {name: _filled(name, value, checked, stored) for name, value in secrets.items()}
     if CLIENT_KEY in filled:
         _check_client(filled[CLIENT_KEY], checked.spec)
-    return (json.dumps(left) if left else None), Secret(json.dumps(filled))
+    return (json.dumps(remaining) if remaining else None), Secret(json.dumps(filled))
 
 
-def kept_options(checked: CheckedUri, stored: Database) -> Secret | None:
+def stored_options(checked: CheckedUri, stored: Database) -> Secret | None:
     """Return the secrets of a database whose `extra` an update does not name.
 
     Raises:
@@ -68,13 +68,13 @@ def kept_options(checked: CheckedUri, stored: Database) -> Secret | None:
     return stored.secret_extra
 
 
-def shown_options(database: Database, *, of_clients: bool = True) -> str | None:
+def masked_options(database: Database, *, of_clients: bool = True) -> str | None:
     """Return `extra` of a database with its secrets masked; `of_clients` shows clients but for theirs."""
     secrets = _readable(database)
     if not secrets:
         return database.extra
-    shown = {name: _shown(name, value) if of_clients else MASK for name, value in secrets.items()}
-    return json.dumps({**json.loads(database.extra or "{}"), **shown})
+    displayed = {name: _masked(name, value) if of_clients else MASK for name, value in secrets.items()}
+    return json.dumps({**json.loads(database.extra or "{}"), **displayed})
 
 
 def _readable(database: Database) -> dict[str, Any] | None:
@@ -94,7 +94,7 @@ def is_elsewhere(checked: CheckedUri, stored: Database) -> bool:
     return checked.spec.name != stored.engine or server_of(checked.url)[1:] != server_of(before)[1:]
 
 
-def _shown(name: str, value: Any) -> Any:
+def _masked(name: str, value: Any) -> Any:
     if name == CLIENT_KEY and isinstance(value, Mapping):
         return {**value, _CLIENTS_SECRET: MASK}
     return MASK

@@ -33,29 +33,29 @@ def stored_tunnel(
         PayloadSchemaError: what would not work; `.problems` names the fields.
         ConnectionUriError: this engine takes no tunnel, or the URI's password must be given again.
     """
-    held = stored.ssh_tunnel if stored is not None else None
+    stored_secret = stored.ssh_tunnel if stored is not None else None
     if "ssh_tunnel" not in payload.model_fields_set:
-        tunnel = held
+        tunnel = stored_secret
     elif payload.ssh_tunnel is None:
         tunnel = None
     else:
         _check_engine(checked)
-        tunnel = _merged(payload.ssh_tunnel, _readable(held), shape=shape).to_secret()
+        tunnel = _merged(payload.ssh_tunnel, _readable(stored_secret), shape=shape).to_secret()
     if tunnel is not None:
         _check_engine(checked)
-    if stored is not None and tunnel is not held:
+    if stored is not None and tunnel is not stored_secret:
         _check_password(payload, stored, tunnel)
     return tunnel
 
 
-def shown_tunnel(database: Database) -> SshTunnel | None:
+def masked_tunnel(database: Database) -> SshTunnel | None:
     """Return the tunnel of a database with its secrets masked."""
     if database.ssh_tunnel is None:
         return None
     tunnel = StoredTunnel.from_secret(database.ssh_tunnel)
     secrets = {name: HiddenText(MASK) for name in SECRETS if getattr(tunnel, name) is not None}
-    shown = {name: getattr(tunnel, name) for name in _PUBLIC if getattr(tunnel, name) is not None}
-    return SshTunnel(id=database.id, insecure_host_key=tunnel.host_key is None, **shown, **secrets)
+    public = {name: getattr(tunnel, name) for name in _PUBLIC if getattr(tunnel, name) is not None}
+    return SshTunnel(id=database.id, insecure_host_key=tunnel.host_key is None, **public, **secrets)
 
 
 def _check_engine(checked: CheckedUri) -> None:
@@ -100,10 +100,10 @@ def _takes_stored_secrets(payload: DatabasePost | DatabasePut) -> bool:
     return not uri or MASK in unquote(uri)
 
 
-def _readable(held: Secret | None) -> StoredTunnel | None:
+def _readable(secret: Secret | None) -> StoredTunnel | None:
     """Return a stored tunnel; None where none is stored, or one that no key opens here and that can be replaced."""
     try:
-        return StoredTunnel.from_secret(held) if held is not None else None
+        return StoredTunnel.from_secret(secret) if secret is not None else None
     except StoredDataError:
         return None
 
@@ -122,8 +122,8 @@ def _merged(given: SshTunnel, before: StoredTunnel | None, *, shape: str) -> Sto
     if problems:
         raise PayloadSchemaError(shape=shape, problems=problems)
     merged = StoredTunnel(**public)
-    kept = before if before is not None and before.place == merged.place else None
-    tunnel = StoredTunnel(**{**public, **_secrets(given, kept, problems)})
+    retained = before if before is not None and before.place == merged.place else None
+    tunnel = StoredTunnel(**{**public, **_secrets(given, retained, problems)})
     _check_credentials(tunnel, problems)
     if problems:
         raise PayloadSchemaError(shape=shape, problems=problems)
@@ -155,14 +155,14 @@ def _host_key(given: SshTunnel, text: str | None, before: StoredTunnel | None, p
         return None
 
 
-def _secrets(given: SshTunnel, kept: StoredTunnel | None, problems: list[Problem]) -> dict[str, Secret]:
+def _secrets(given: SshTunnel, retained: StoredTunnel | None, problems: list[Problem]) -> dict[str, Secret]:
     """Return the secrets of the payload, and the stored ones for those that it masks or leaves out."""
     texts = {name: _text(given, name) for name in SECRETS}
     for name, text in texts.items():
-        if text == MASK and (kept is None or getattr(kept, name) is None):
+        if text == MASK and (retained is None or getattr(retained, name) is None):
             problems.append(_problem(name, "is masked, and none is stored for this server, port, user and host key"))
     new = {name: Secret(text) for name, text in texts.items() if text and text != MASK}
-    if kept is None:
+    if retained is None:
         return new
     login = {name for name in ("password", "private_key") if texts[name]}
     if not login:
@@ -172,13 +172,13 @@ def _secrets(given: SshTunnel, kept: StoredTunnel | None, problems: list[Problem
         reused |= {"private_key_password"} - (given.model_fields_set if not texts["private_key_password"] else set())
     elif texts["private_key_password"] == MASK:
         reused |= {"private_key_password"}
-    old = {name: getattr(kept, name) for name in reused if name not in new and getattr(kept, name) is not None}
+    old = {name: getattr(retained, name) for name in reused if name not in new and getattr(retained, name) is not None}
     return {**old, **new}
 
 
 def _text(given: SshTunnel, name: str) -> str:
-    held: HiddenText | None = getattr(given, name)
-    return held.get_secret_value() if held is not None else ""
+    secret: HiddenText | None = getattr(given, name)
+    return secret.get_secret_value() if secret is not None else ""
 
 
 def _check_credentials(tunnel: StoredTunnel, problems: list[Problem]) -> None:

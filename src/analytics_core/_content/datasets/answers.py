@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from analytics_core._content.databases.records import database_summary
-from analytics_core._content.field_formatter import FieldFormatter, shown_as, stored_fields
+from analytics_core._content.field_formatter import FieldFormatter, answer_as, stored_fields
 from analytics_core._content.stored_json import json_object
 from analytics_core._content.user_directory import UserIndex
 from analytics_core._engine.compile.table_preview import select_star
@@ -33,7 +33,7 @@ def dataset_get(
 ) -> DatasetGet:
     """Return one dataset (contract, `DatasetRestApi.get`)."""
     backend = DatabaseOfDataset(id=database.id, database_name=database.database_name, backend=database.engine)
-    return shown_as(
+    return answer_as(
         DatasetGet,
         dataset,
         schema=dataset.schema,
@@ -52,7 +52,7 @@ def dataset_item(
 ) -> DatasetListItem:
     """Return one dataset of a list (contract, `DatasetRestApi.get_list`)."""
     audit = dataset.audit
-    return shown_as(
+    return answer_as(
         DatasetListItem,
         dataset,
         schema=dataset.schema,
@@ -74,7 +74,7 @@ def describe_dataset(
     """Return a dataset as the explore view shows it (contract, `Dataset`), with what the host's check says of it."""
     computed = _computed(dataset, spec, readable)
     shared = {name: computed[name] for name in computed if name in DatasetDescription.model_fields}
-    description = shown_as(
+    description = answer_as(
         DatasetDescription,
         dataset,
         schema=dataset.schema,

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from analytics_core._content.batches import every_id
 from analytics_core._content.changes import reject_later_change, repeated
-from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.field_formatter import answer_as
 from analytics_core._content.guests.minting import AllRows, find_embedded, mint_guest_token
 from analytics_core._content.lists import (
     DASHBOARDS,
@@ -76,7 +76,7 @@ LISTS = ResourceLists(
         stored_as={"dashboard": "dashboard_id"},
     ),
     repository=lambda unit: unit.embedded,
-    item=lambda embedded, facts: _shown(embedded, facts.people),
+    item=lambda embedded, facts: _embedded_answer(embedded, facts.people),
     permission=anybody,
     people_of=lambda embedded: (embedded.audit.changed_by,),
     visibility=_visible,
@@ -300,7 +300,7 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
         return dashboard
 
     def _answer(self, record: EmbeddedDashboard) -> EmbeddedDashboardGet:
-        return _shown(record, read_users(self._runtime.people, (record.audit.changed_by,)))
+        return _embedded_answer(record, read_users(self._runtime.people, (record.audit.changed_by,)))
 
 
 def _check_subject(subject: object) -> None:
@@ -330,6 +330,6 @@ def _read_domains(payload: EmbeddedDashboardConfig | Payload) -> tuple[str, ...]
     return tuple(dict.fromkeys(origin for origin in origins if origin is not None))
 
 
-def _shown(record: EmbeddedDashboard, people: UserIndex) -> EmbeddedDashboardGet:
+def _embedded_answer(record: EmbeddedDashboard, people: UserIndex) -> EmbeddedDashboardGet:
     changed_by = people.details(record.audit.changed_by)
-    return shown_as(EmbeddedDashboardGet, record, dashboard_id=str(record.dashboard_id), changed_by=changed_by)
+    return answer_as(EmbeddedDashboardGet, record, dashboard_id=str(record.dashboard_id), changed_by=changed_by)

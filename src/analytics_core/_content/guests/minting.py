@@ -48,7 +48,7 @@ def mint_guest_token(
     runtime.policy.require_mint_guest_tokens(actor)
     request = parse(GuestTokenCreate, payload, shape=_SHAPE)
     act = begin_act(runtime, actor, "embedded.guest_token")
-    seen_whole = _seen_whole(all_rows)
+    unrestricted = _is_fully_visible(all_rows)
     for position, rule in enumerate(request.rls):
         if not rule.clause.strip():
             raise payload_error(
@@ -57,9 +57,9 @@ def mint_guest_token(
     with runtime.store.unit_of_work() as unit:
         opened = _open(unit, request.resources)
         _check_rules(runtime, unit, request, opened)
-        _reject_unruled(request, opened, seen_whole)
+        _reject_unruled(request, opened, unrestricted)
         embedded = [item.uuid for item in opened.embedded]
-        token = runtime.guests.tokens.sign(request, embedded=embedded, all_rows=seen_whole, life_s=life_s)
+        token = runtime.guests.tokens.sign(request, embedded=embedded, all_rows=unrestricted, life_s=life_s)
         for item in opened.embedded:
             act.log(unit, dashboard_id=item.dashboard_id, details={"subject": named(request.user).username})
     return token
@@ -106,8 +106,8 @@ def _open(unit: UnitOfWork, resources: Sequence[GuestResource]) -> _NamedDashboa
         raise payload_error(_SHAPE, "resources", "names nothing; name at least one embedded dashboard")
     embedded = {item.id: item for resource in resources for item in (find_embedded(unit, resource.id),)}
     dashboards = by_ids(unit.dashboards, (item.dashboard_id for item in embedded.values()))
-    shown = frozenset(chart_id for dashboard in dashboards.values() for chart_id in dashboard.chart_ids)
-    charts = with_layers(shown, lambda ids: by_ids(unit.charts, ids).values())
+    chart_ids = frozenset(chart_id for dashboard in dashboards.values() for chart_id in dashboard.chart_ids)
+    charts = with_layers(chart_ids, lambda ids: by_ids(unit.charts, ids).values())
     datasets = by_ids(unit.datasets, (chart.dataset_id or 0 for chart in charts.values()))
     return _NamedDashboards(embedded=tuple(embedded.values()), datasets=datasets)
 
@@ -132,7 +132,7 @@ def _targets(unit: UnitOfWork, rule: GuestRowRule, opened: _NamedDashboards, *, 
     return (dataset,)
 
 
-def _seen_whole(all_rows: Any) -> bool | tuple[int, ...]:
+def _is_fully_visible(all_rows: Any) -> bool | tuple[int, ...]:
     """Return what `all_rows` says, as tokens say it; a token with anything else would open nothing."""
     if isinstance(all_rows, bool):
         return all_rows
@@ -147,8 +147,8 @@ def _reject_unruled(request: GuestTokenCreate, opened: _NamedDashboards, all_row
     if all_rows is True:
         return
     ruled = {rule.dataset for rule in request.rls}
-    left = () if None in ruled else opened.datasets
-    unruled = sorted(key for key in left if key not in (all_rows or ()) and key not in ruled)
+    candidates = () if None in ruled else opened.datasets
+    unruled = sorted(key for key in candidates if key not in (all_rows or ()) and key not in ruled)
     if unruled or not (request.rls or all_rows):
         listed = ", ".join(map(str, unruled)) or "all"
         raise payload_error(

@@ -12,7 +12,7 @@ from analytics_core._content.batches import by_ids, is_id, read_once
 from analytics_core._content.charts.namespace import Charts
 from analytics_core._content.dashboards.answers import DashboardQuestions, OnChart
 from analytics_core._content.dashboards.namespace import Dashboards
-from analytics_core._content.dashboards.pictures import DashboardDrawer, ShownDashboard, dashboard_look
+from analytics_core._content.dashboards.pictures import DashboardDrawer, DashboardView, dashboard_look
 from analytics_core._content.guests.requests import StoredRequest, answerable, reject_statements
 from analytics_core._content.jobs.handlers import JobKind
 from analytics_core._content.jobs.job import Job
@@ -21,7 +21,7 @@ from analytics_core._content.lookups.chart_contexts import form_of_chart
 from analytics_core._content.namespace import ListedNamespace
 from analytics_core._content.pictures.drawing import PictureDrawer, chart_look
 from analytics_core._content.pictures.picture import Picture
-from analytics_core._content.questions.acting import GivenState, given_state, options_of
+from analytics_core._content.questions.acting_filters import GivenState, given_state, options_of
 from analytics_core._content.questions.contexts import context_with
 from analytics_core._content.questions.dashboard_filters import DeclaredFilter, all_filters, declared_filters
 from analytics_core._content.questions.extra_filters import ExtraFilters
@@ -201,7 +201,7 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
         return questions.answer(tabs=tabs, force=False, parallel=parallel, on_chart=on_chart)
 
     def picture(
-        self, dashboard_id: int, *, format: str = "png", scale: float = 1.0, **shown: Unpack[ShownToGuest]
+        self, dashboard_id: int, *, format: str = "png", scale: float = 1.0, **view: Unpack[GuestView]
     ) -> Picture:
         """Return a picture of a dashboard of the token, of the guest's rows; the arguments are those of users'.
 
@@ -209,13 +209,13 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
             GuestAccessError: as in `data`; a permalink, or to leave the cache out.
             AnalyticsError: as for users.
         """
-        look = dashboard_look(format=format, scale=scale, shown=_for_guests(shown))
-        return self._drawer(dashboard_id, shown).picture(look)
+        look = dashboard_look(format=format, scale=scale, options=_for_guests(view))
+        return self._drawer(dashboard_id, view).picture(look)
 
-    def page(self, dashboard_id: int, **shown: Unpack[ShownToGuest]) -> str:
+    def page(self, dashboard_id: int, **view: Unpack[GuestView]) -> str:
         """Return a dashboard of the token as one page of HTML; arguments and errors are those of `picture`."""
-        look = dashboard_look(format="svg", scale=1.0, shown=_for_guests(shown))
-        return self._drawer(dashboard_id, shown).html(look)
+        look = dashboard_look(format="svg", scale=1.0, options=_for_guests(view))
+        return self._drawer(dashboard_id, view).html(look)
 
     def filter_options(
         self,
@@ -241,11 +241,11 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
         given = _given_by_guest(dashboard, filters)
         return options_of(dashboard, filter_id, given, queries, search=search, row_limit=row_limit)
 
-    def _drawer(self, dashboard_id: int, shown: ShownToGuest) -> DashboardDrawer:
+    def _drawer(self, dashboard_id: int, options: GuestView) -> DashboardDrawer:
         drawer = PictureDrawer(self._runtime)
         queries, dashboard = self._opened(dashboard_id)
-        questions = DashboardQuestions(queries, dashboard, _given_by_guest(dashboard, shown.get("filters")))
-        return DashboardDrawer(drawer, questions.answered(tabs=shown.get("tabs"), force=False))
+        questions = DashboardQuestions(queries, dashboard, _given_by_guest(dashboard, options.get("filters")))
+        return DashboardDrawer(drawer, questions.answered(tabs=options.get("tabs"), force=False))
 
     def _opened(self, dashboard_id: int) -> tuple[GuestQueries, Dashboard]:
         """Return a dashboard of the token with what answers its charts."""
@@ -262,7 +262,7 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
         return Dashboards(self._runtime, actor)
 
 
-class ShownToGuest(TypedDict, total=False):
+class GuestView(TypedDict, total=False):
     """What of a dashboard a guest is shown, and how."""
 
     theme: str
@@ -271,12 +271,12 @@ class ShownToGuest(TypedDict, total=False):
     tabs: Sequence[str] | None
 
 
-def _for_guests(shown: ShownToGuest) -> ShownDashboard:
+def _for_guests(options: GuestView) -> DashboardView:
     """Return what a guest asks of a picture; GuestAccessError for what is for users alone."""
     for name in ("permalink", "force"):
-        if name in shown:
+        if name in options:
             reject(name)
-    return cast("ShownDashboard", shown)
+    return cast("DashboardView", options)
 
 
 def _given_by_guest(dashboard: Dashboard, filters: Mapping[str, Any] | None) -> GivenState:

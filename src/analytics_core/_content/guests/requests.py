@@ -144,14 +144,14 @@ class _Inputs:
 
     def filters(self, requested: Sequence[ChartDataFilter]) -> tuple[ChartDataFilter, ...]:
         """Return the stored filters, then those of declared inputs; a time range of theirs may be another one."""
-        left = list(requested)
-        own = tuple(self._own_filter(item, left) for item in self._own.filters)
-        for item in left:
+        remaining = list(requested)
+        own = tuple(self._own_filter(item, remaining) for item in self._own.filters)
+        for item in remaining:
             if not self._is_declared(item):
                 raise _rejection(
                     f"{self._place}.filters", f"the dashboard declares no such filter on {column_label(item.col)!r}"
                 )
-        return (*own, *left)
+        return (*own, *remaining)
 
     def time_range(self, requested: str | None) -> str | None:
         """Return the range asked for; another than the stored one needs a time filter."""
@@ -179,15 +179,15 @@ class _Inputs:
             )
         return limit, requested.row_offset
 
-    def _own_filter(self, item: ChartDataFilter, left: list[ChartDataFilter]) -> ChartDataFilter:
-        """Return a stored filter that the request has too, perhaps with another time range, and take it from `left`."""
-        if item in left:
-            left.remove(item)
+    def _own_filter(self, item: ChartDataFilter, remaining: list[ChartDataFilter]) -> ChartDataFilter:
+        """Return a stored filter that the request has too, perhaps with another range, and take it from `remaining`."""
+        if item in remaining:
+            remaining.remove(item)
             return item
         if item.op is FilterOperator.TEMPORAL_RANGE and self._has_time_filter():
-            for other in left:
+            for other in remaining:
                 if item.model_copy(update={"val": other.val}) == other and isinstance(other.val, str):
-                    left.remove(other)
+                    remaining.remove(other)
                     return other
         raise _rejection(
             f"{self._place}.filters", f"the chart's own filter on {column_label(item.col)!r} is missing or another one"

@@ -59,31 +59,31 @@ class Ending:
     """Tells in one process that a job is over, and how."""
 
     def __init__(self) -> None:
-        self._is_told = threading.Event()
+        self._is_reported = threading.Event()
         self._others: list[threading.Event] = []
         self.record: JobRecord | None = None
 
     @property
-    def is_told(self) -> bool:
+    def is_reported(self) -> bool:
         """Whether the end was told; `record` is None where nobody knows how it ended."""
-        return self._is_told.is_set()
+        return self._is_reported.is_set()
 
     def tell(self, record: JobRecord | None) -> None:
         """Let go on who waits."""
         self.record = record
-        self._is_told.set()
+        self._is_reported.set()
         for other in self._others:
             other.set()
 
     def tell_also(self, other: threading.Event) -> None:
         """Set an event of somebody who waits for several jobs when this one is over, too."""
         self._others.append(other)
-        if self.is_told:
+        if self.is_reported:
             other.set()
 
     def wait(self, seconds: float) -> None:
         """Wait until the end is told, or so long."""
-        self._is_told.wait(seconds)
+        self._is_reported.wait(seconds)
 
 
 class JobEnds:
@@ -147,12 +147,12 @@ class JobEnds:
         over = (ListFilter(col="ended_on", op="is_null", val=False),)
         query = ListQuery(filters=over, page_size=most + _MORE_READ)
         found = unit.jobs.newest(("job_id", "result_bytes", "expires_on"), "ended_on", query)
-        count, held, gone = 0, 0, []
+        count, total_bytes, gone = 0, 0, []
         for (job_id, size, expires_on), _, record_id in found:
             is_expired = expires_on is not None and expires_on < now
             if not is_expired:
-                count, held = count + 1, held + (size or 0)
-            if job_id != but and (is_expired or count > most or held > self._settings.jobs_max_bytes):
+                count, total_bytes = count + 1, total_bytes + (size or 0)
+            if job_id != but and (is_expired or count > most or total_bytes > self._settings.jobs_max_bytes):
                 gone.append(record_id)
         if gone:
             unit.jobs.delete_matching([ListFilter(col="id", op="in", val=gone)])

@@ -23,7 +23,7 @@ _LOG = line_log(__name__)
 LOOK_S: Final = 0.5
 """How often a process looks whether somebody cancelled one of its jobs."""
 
-WORKERS_KEPT: Final = timedelta(days=1)
+WORKER_RETENTION: Final = timedelta(days=1)
 """For how long a lease that is over is remembered."""
 
 _END_S: Final = 2.0
@@ -80,17 +80,17 @@ class Heartbeat:
                     self._thread = start_thread(self._run, name="analytics-core-heartbeat")
                 except ThreadLimitError as error:
                     raise JobError(f"no job can be taken: {error}", retryable=True) from None
-            self._held += 1
+            self._leases += 1
 
     def release(self) -> None:
         """Count a job that is over; without any, the thread ends."""
         with self._guard:
-            self._held -= 1
+            self._leases -= 1
 
     def close(self) -> None:
         """End the thread; what this process still holds is lost when the lease ends."""
         with self._guard:
-            thread, self._held = self._thread, 0
+            thread, self._leases = self._thread, 0
             self._wake.set()
         if thread is not None:
             thread.join(_END_S)
@@ -104,12 +104,12 @@ class Heartbeat:
 
     def _start_anew(self) -> None:
         self._token = secrets.token_urlsafe(16)
-        self._held = 0
+        self._leases = 0
         self._wake = threading.Event()
         self._thread = None
 
     def _run(self) -> None:
-        renewed, is_told = time.monotonic(), False
+        renewed, is_logged = time.monotonic(), False
         while self._goes_on_after_a_pause():
             now = time.monotonic()
             try:
@@ -118,18 +118,18 @@ class Heartbeat:
                     renewed = now
                     self._settle()
                 self._stop(self._cancelled())
-                is_told = False
+                is_logged = False
             except AnalyticsError as error:  # the lease may hold until the store is back
-                if not is_told:
+                if not is_logged:
                     _LOG.warning("the lease on the jobs of this process is not renewed: %s", error.message)
-                is_told = True
+                is_logged = True
 
     def _goes_on_after_a_pause(self) -> bool:
         self._wake.wait(self._look_s)
         with self._guard:
-            if self._held <= 0:
+            if self._leases <= 0:
                 self._thread = None
-            return self._held > 0
+            return self._leases > 0
 
     def _renew(self) -> None:
         with self._store.unit_of_work() as unit:
@@ -140,7 +140,7 @@ class Heartbeat:
             else:
                 unit.job_workers.update(replace(known, lease_until=until), actor_id=None)
         if known is None:
-            self._forget_others(until - WORKERS_KEPT)
+            self._forget_others(until - WORKER_RETENTION)
 
     def _forget_others(self, before: datetime) -> None:
         """Forget processes whose leases were over by then; a process does so once, as it adds one."""

@@ -75,10 +75,10 @@ class Job(Generic[Result]):
         end = None if timeout_s is None else time.monotonic() + timeout_s
         pause = _FIRST_PAUSE_S
         while not self.is_over:
-            left = _LONGEST_PAUSE_S if end is None else end - time.monotonic()
-            if left <= 0:
+            remaining_s = _LONGEST_PAUSE_S if end is None else end - time.monotonic()
+            if remaining_s <= 0:
                 return False
-            self._ending.wait(min(pause, left))
+            self._ending.wait(min(pause, remaining_s))
             pause = min(pause * 2, _LONGEST_PAUSE_S)
         return True
 
@@ -130,9 +130,9 @@ class Job(Generic[Result]):
     def _now(self) -> JobRecord:
         """Return the record as it is now; one that is over stays so, also when the store is closed."""
         if not self._record.state.is_over:
-            told = self._ending.record
+            record = self._ending.record
             try:
-                self._record = self._book.find(self.job_id) if told is None else told
+                self._record = self._book.find(self.job_id) if record is None else record
             except JobNotFoundError:  # who holds the job submitted it
                 raise JobGoneError(self.job_id) from None
         return self._record
@@ -140,8 +140,8 @@ class Job(Generic[Result]):
 
 def _job_blocks(job: JobRecord) -> Blocks:
     """Return what can be seen of a job; its result is asked for with `job.result()`."""
-    told = {"job_id": job.job_id, "submitted": job.audit.created_on, "started": job.started_on, "ended": job.ended_on}
-    texts = {name: None if value is None else value_text(value) for name, value in told.items()}
+    values = {"job_id": job.job_id, "submitted": job.audit.created_on, "started": job.started_on, "ended": job.ended_on}
+    texts = {name: None if value is None else value_text(value) for name, value in values.items()}
     blocks = [HeadingBlock(text=f"Job: {_spoken(job.kind)}", detail=job.state.value), *facts(texts)]
     if job.error is None:
         return blocks

@@ -34,7 +34,7 @@ from analytics_core.ports import JobRunner, MetadataStore, Sleeper
 _LOG = line_log(__name__)
 _Result = TypeVar("_Result")
 _MOST_PARTS: Final = 10_000
-_MOST_HELD: Final = 10_000
+_MOST_JOBS: Final = 10_000
 _ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.2
 
@@ -69,7 +69,7 @@ class JobRegistry:
         self._ends = JobEnds(settings)
         self._handlers: Mapping[str, JobHandler] = {}
         self._guard = forkable_rlock()
-        self._held: dict[str, _LocalJob] = {}
+        self._jobs: dict[str, _LocalJob] = {}
         self._taken: set[str] = set()
         self._is_closing = False
         self._heartbeat = Heartbeat(store, lease_s=settings.job_lease_s, stop=self._stop_here, settle=self._settle_own)
@@ -110,7 +110,7 @@ class JobRegistry:
             StoreUnavailableError: the job cannot be kept.
         """
         job_id = job_id or new_job_id()
-        held = self._hold(job_id) if self._runner.is_local else None
+        local = self._hold(job_id) if self._runner.is_local else None
         job = JobRecord(
             job_id=job_id,
             kind=kind.value,
@@ -126,8 +126,8 @@ class JobRegistry:
         except BaseException:  # whatever it is goes on upwards; nobody holds what is not stored
             self._drop(job_id)
             raise
-        if held is not None:
-            held.record = record
+        if local is not None:
+            local.record = record
         self._hand_over(record)
         return record
 
@@ -137,15 +137,15 @@ class JobRegistry:
         Raises:
             StoreUnavailableError: the job cannot be kept, and nothing was done.
         """
-        held = self._hold(job_id)
+        local_job = self._hold(job_id)
         try:
             job = JobRecord(job_id=job_id, kind=kind.value, payload="{}", user_id=user_id, state=JobState.RUNNING)
             with self._store.unit_of_work() as unit:
                 running = replace(job, worker=self._heartbeat.token, started_on=unit.now())
                 record_id = unit.jobs.add(running, actor_id=job.author_id).id
-            held.is_claimed = True
+            local_job.is_claimed = True
             try:
-                return work(held.cancel)
+                return work(local_job.cancel)
             finally:
                 self._forget(record_id)
         finally:
@@ -215,11 +215,11 @@ class JobRegistry:
                 return
             self._taken.add(job_id)
         try:
-            held = self._hold(job_id)
-            job = self._claim(job_id, held.record)
+            local_job = self._hold(job_id)
+            job = self._claim(job_id, local_job.record)
             if job is not None:
-                held.is_claimed = True
-                self._work(job, held.cancel)
+                local_job.is_claimed = True
+                self._work(job, local_job.cancel)
         except AnalyticsError as error:
             _LOG.error("job %s could not be run or recorded: %s", job_id, error.message)
         finally:
@@ -307,7 +307,7 @@ class JobRegistry:
         """Tell whether the store says that this process runs a job that it does not hold any more."""
         return job.state is JobState.RUNNING and job.worker == self._heartbeat.token and self.ending(job.job_id) is None
 
-    def is_held(self, unit: UnitOfWork, job_id: str, ago: timedelta) -> bool | None:
+    def is_claimed(self, unit: UnitOfWork, job_id: str, ago: timedelta) -> bool | None:
         """Tell whether a job was held so long ago, or waits to be; None: its process was not heard of since."""
         job, now = unit.jobs.find(job_id=job_id), unit.now()
         if job is None or job.state.is_over:
@@ -333,8 +333,8 @@ class JobRegistry:
     def ending(self, job_id: str) -> Ending | None:
         """Return what tells that a job of this process is over; None: it is not held here, or not any more."""
         with self._guard:
-            held = self._held.get(job_id)
-        return None if held is None else held.ending
+            local_job = self._jobs.get(job_id)
+        return None if local_job is None else local_job.ending
 
     def _tell(self, job_id: str, ended: JobRecord | None) -> None:
         ending = self.ending(job_id)
@@ -369,12 +369,12 @@ class JobRegistry:
     def cancel(self, job_id: str) -> None:
         """Stop a job: one that waits never starts, one that runs has its statement stopped, in any process."""
         with self._guard:
-            held = self._held.get(job_id)
-        if held is not None:
-            held.cancel.cancel()
+            local_job = self._jobs.get(job_id)
+        if local_job is not None:
+            local_job.cancel.cancel()
         stopped = self._repeated(lambda: self._cancelled(job_id))
-        if held is not None and stopped is not None:
-            held.ending.tell(stopped)
+        if local_job is not None and stopped is not None:
+            local_job.ending.tell(stopped)
 
     def _cancelled(self, job_id: str) -> JobRecord | None:
         """Record that a job is to stop; return it if that ended it."""
@@ -396,25 +396,25 @@ class JobRegistry:
         heard of.
         """
         with self._guard:
-            held = dict(self._held)
+            local_jobs = dict(self._jobs)
         mine = (
             ListFilter(col="worker", op="eq", val=self._heartbeat.token),
             ListFilter(col="ended_on", op="is_null", val=True),
         )
         with self._store.unit_of_work() as unit:
-            _, jobs = unit.jobs.list(ListQuery(filters=mine, page_size=_MOST_HELD))
+            _, jobs = unit.jobs.list(ListQuery(filters=mine, page_size=_MOST_JOBS))
             for job in jobs:
-                if job.job_id not in held:
+                if job.job_id not in local_jobs:
                     self._ends.lose(unit, job, "its end could not be recorded")
         alive = {job.job_id for job in jobs}
-        self._stop_here(job_id for job_id, one in held.items() if one.is_claimed and job_id not in alive)
+        self._stop_here(job_id for job_id, one in local_jobs.items() if one.is_claimed and job_id not in alive)
 
     def _stop_here(self, job_ids: Iterable[str]) -> None:
         for job_id in job_ids:
             with self._guard:
-                held = self._held.get(job_id)
-            if held is not None:
-                held.cancel.cancel()
+                local_job = self._jobs.get(job_id)
+            if local_job is not None:
+                local_job.cancel.cancel()
 
     @property
     def is_closing(self) -> bool:
@@ -425,7 +425,7 @@ class JobRegistry:
         """Stop the jobs of this process that are not over, then close the runner."""
         self._is_closing = True
         with self._guard:
-            job_ids = tuple(self._held)
+            job_ids = tuple(self._jobs)
         for job_id in job_ids:
             try:
                 self.cancel(job_id)
@@ -440,22 +440,22 @@ class JobRegistry:
 
     def after_fork(self) -> None:
         """Hold nothing: what the parent holds, the parent ends."""
-        self._held, self._taken = {}, set()
+        self._jobs, self._taken = {}, set()
 
     def _hold(self, job_id: str) -> _LocalJob:
         """Hold a job in this process until `_drop`; outside of any unit of work."""
         with self._guard:
-            held = self._held.get(job_id)
-        if held is None:
+            local_job = self._jobs.get(job_id)
+        if local_job is None:
             self._heartbeat.hold()
             with self._guard:
-                held = self._held.setdefault(job_id, _LocalJob())
-        return held
+                local_job = self._jobs.setdefault(job_id, _LocalJob())
+        return local_job
 
     def _drop(self, job_id: str) -> None:
         with self._guard:
-            held = self._held.pop(job_id, None)
-        if held is not None:
+            local_job = self._jobs.pop(job_id, None)
+        if local_job is not None:
             self._heartbeat.release()
 
     def _repeated(self, change: Callable[[], _Result], *, also: type[AnalyticsError] = StaleVersionError) -> _Result:

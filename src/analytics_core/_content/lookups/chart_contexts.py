@@ -11,7 +11,7 @@ from analytics_core._content.stored_json import json_object
 from analytics_core._records.chart import Chart
 from analytics_core._superset.chart_kind import ChartKind
 from analytics_core._superset.field_errors import check_built, check_form, naming_fields
-from analytics_core._superset.field_names import ASKED
+from analytics_core._superset.field_names import QUERY_WORDS
 from analytics_core._superset.layers import LAYERED, LAYERS, Layer, build_map, layer_ids, layers_of
 from analytics_core._superset.payload import BuiltPayload, build_payload
 from analytics_core._superset.registry import ChartKinds
@@ -164,7 +164,7 @@ class ChartContexts:
         if before.get("viz_type") != form.get("viz_type"):
             return True
         kind = self._kinds.kind_of(form.get("viz_type"))
-        names = (form.keys() | (before.keys() & kind.defaults.keys())) & ((ASKED | kind.fields) - _OF_A_REQUEST)
+        names = (form.keys() | (before.keys() & kind.defaults.keys())) & ((QUERY_WORDS | kind.fields) - _OF_A_REQUEST)
         return any(_differs(name, form, before, kind) for name in names)
 
 
@@ -184,8 +184,8 @@ def _facts(chart: Chart | None) -> tuple[object, ...]:
     """Return all that the context of a chart is made of."""
     if chart is None:
         return (None,)
-    told = chart.query_context, chart.params, chart.viz_type, chart.datasource_id, chart.datasource_type
-    return chart.id, chart.slice_name, *told
+    query_fields = chart.query_context, chart.params, chart.viz_type, chart.datasource_id, chart.datasource_type
+    return chart.id, chart.slice_name, *query_fields
 
 
 def _found(ids: Sequence[int], find: FindChart | None) -> list[tuple[int, Chart | None]]:

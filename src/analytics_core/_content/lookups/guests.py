@@ -70,13 +70,13 @@ class Guests:
         grant = visit.grant
         self.tokens.check_not_over(grant)
         known = self._known.get(grant, lambda: self._read(grant))
-        shown = [item for item in known.opened if allows_origin(item.embedded.allowed_domains, visit.origin)]
-        if not shown:
+        contents = [item for item in known.opened if allows_origin(item.embedded.allowed_domains, visit.origin)]
+        if not contents:
             raise GuestAccessError(
                 "this page may not show the dashboards of the guest token; the allowed domains of each are in "
                 "core.embedded, and as_guest must be told the origin of the page"
             )
-        return Actor(user=_user(grant), roles=known.roles, guest=_pass(grant, shown))
+        return Actor(user=_user(grant), roles=known.roles, guest=_pass(grant, contents))
 
     def _read(self, grant: GuestGrant) -> _TokenFacts:
         with self._store.unit_of_work() as unit:
@@ -138,11 +138,11 @@ def _user(grant: GuestGrant) -> User:
     )
 
 
-def _pass(grant: GuestGrant, shown: Sequence[_EmbeddedContent]) -> GuestPass:
+def _pass(grant: GuestGrant, contents: Sequence[_EmbeddedContent]) -> GuestPass:
     return GuestPass(
-        dashboard_ids=frozenset(item.embedded.dashboard_id for item in shown),
-        chart_ids=frozenset().union(*(item.chart_ids for item in shown)),
-        dataset_ids=frozenset().union(*(item.dataset_ids for item in shown)),
+        dashboard_ids=frozenset(item.embedded.dashboard_id for item in contents),
+        chart_ids=frozenset().union(*(item.chart_ids for item in contents)),
+        dataset_ids=frozenset().union(*(item.dataset_ids for item in contents)),
         rules=grant.rules,
         all_rows=grant.all_rows,
     )

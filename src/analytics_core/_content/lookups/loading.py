@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from analytics_core._engine.engines.registry import EngineRegistry
 from analytics_core._engine.gate.loaded_datasets import LoadedDataset
 from analytics_core._engine.rights.policy import Policy
-from analytics_core._engine.rights.scopes import NOT_LOOKED_AT, needs_whole_datasets
+from analytics_core._engine.rights.scopes import NOT_LOOKED_AT, needs_full_datasets
 from analytics_core._records.chart import DATASET_TYPES, AnnotationLayer, Chart, NativeLayer
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
@@ -57,18 +57,18 @@ class StoreReadCache(Generic[Key, Value]):
         self._nouns = nouns
         self._clock = clock
         self._lasts_s = seconds
-        self._kept: Memo[Key, _CachedValue[Value]] = Memo(capacity=capacity)
+        self._cached: Memo[Key, _CachedValue[Value]] = Memo(capacity=capacity)
 
     def get(self, key: Key, read: Callable[[], Value]) -> Value:
         """Return the value of `key`: a fresh one that is kept, else what `read` returns; errors are not kept."""
         if not self._lasts_s:
             return read()
         revision, now_s = self._store.revision(*self._nouns), self._clock.monotonic()
-        kept = self._kept.get(key)
-        if kept is not None and kept.revision == revision and now_s < kept.ends_s:
-            return kept.value
+        cached = self._cached.get(key)
+        if cached is not None and cached.revision == revision and now_s < cached.ends_s:
+            return cached.value
         value = read()
-        self._kept.put(key, _CachedValue(value, revision, now_s + self._lasts_s))
+        self._cached.put(key, _CachedValue(value, revision, now_s + self._lasts_s))
         return value
 
 
@@ -146,7 +146,7 @@ class ChartLoader:
         return self._loaded.get(chart_id, partial(self._read, chart_id))
 
     def _read(self, chart_id: int) -> tuple[Chart, Dataset | None]:
-        if needs_whole_datasets(self._policy):
+        if needs_full_datasets(self._policy):
             return chart_and_dataset(self._store, chart_id)
         with self._store.unit_of_work() as unit:
             chart = unit.charts.get(chart_id)
@@ -226,15 +226,15 @@ class AnnotationReader:
 
 def remember_deleted_layer(unit: UnitOfWork, layer: AnnotationLayer, *, actor_id: int) -> None:
     """Keep the name of a deleted layer, so that charts which show it can tell it from one that never was."""
-    kept = KeyValue(kind=_DELETED, key=str(layer.id), value=json.dumps(layer.name))
-    unit.key_values.append(kept, actor_id=actor_id)
+    entry = KeyValue(kind=_DELETED, key=str(layer.id), value=json.dumps(layer.name))
+    unit.key_values.append(entry, actor_id=actor_id)
 
 
 def _deleted_layer(unit: UnitOfWork, layer_id: int) -> NativeLayer:
-    kept = unit.key_values.find(kind=_DELETED, key=str(layer_id))
-    if kept is None:
+    entry = unit.key_values.find(kind=_DELETED, key=str(layer_id))
+    if entry is None:
         raise NotFoundError("annotation layer", layer_id)
-    return NativeLayer(name=json.loads(kept.value), is_deleted=True)
+    return NativeLayer(name=json.loads(entry.value), is_deleted=True)
 
 
 def _touching(layer_id: int, since: datetime | None, until: datetime | None) -> Iterator[ListFilter]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from analytics_core._content.changes import reject_later_change, repeated
-from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.field_formatter import answer_as
 from analytics_core._content.lists import DATABASES, DATASETS, Listing, ResourceLists, all_of_it
 from analytics_core._content.namespace import ListedNamespace
 from analytics_core._content.written_back import read_changes
@@ -100,8 +100,8 @@ class Roles(ListedNamespace[RoleGet]):
             reject_later_change(before, unchanged_since)
             changed = replace(before, **put.given())
             if role_id in self._actor.role_ids:
-                roles = roles_left(self._actor, role_id, changed)
-                require_rank_left(self._actor, user=self._actor.user, roles=roles)
+                roles = remaining_roles(self._actor, role_id, changed)
+                require_remaining_admin(self._actor, user=self._actor.user, roles=roles)
             stored = act.update(unit, unit.roles, before, changed, details={"role_id": role_id})
         return _answer(stored)
 
@@ -123,8 +123,8 @@ class Roles(ListedNamespace[RoleGet]):
         with self._acting("role.delete") as (act, unit):
             unit.roles.delete(role_id)
             if role_id in self._actor.role_ids:  # by the word of a host's directory, of which the store knows nothing
-                roles = roles_left(self._actor, role_id, None)
-                require_rank_left(self._actor, user=self._actor.user, roles=roles)
+                roles = remaining_roles(self._actor, role_id, None)
+                require_remaining_admin(self._actor, user=self._actor.user, roles=roles)
             act.log(unit, details={"role_id": role_id})
 
     def grant(self, role: RoleKey, *, on: On) -> RoleGet:
@@ -205,10 +205,10 @@ def _described(grant: Grant) -> dict[str, Any]:
 def _answer(role: Role) -> RoleGet:
     ordered = sorted(role.grants, key=lambda grant: (grant.target.value, grant.target_id, grant.schema or ""))
     grants = tuple(GrantGet(on=grant.target.value, id=grant.target_id, schema_name=grant.schema) for grant in ordered)
-    return shown_as(RoleGet, role, grants=grants)
+    return answer_as(RoleGet, role, grants=grants)
 
 
-def require_rank_left(actor: Actor, *, user: User | None, roles: Iterable[Role]) -> None:
+def require_remaining_admin(actor: Actor, *, user: User | None, roles: Iterable[Role]) -> None:
     """Check that an administrator who changes themselves is one after it.
 
     Args:
@@ -226,7 +226,7 @@ def require_rank_left(actor: Actor, *, user: User | None, roles: Iterable[Role])
         )
 
 
-def roles_left(actor: Actor, role_id: int, changed: Role | None) -> tuple[Role, ...]:
+def remaining_roles(actor: Actor, role_id: int, changed: Role | None) -> tuple[Role, ...]:
     """Return the actor's roles after a change of one of them; None when it would be deleted.
 
     Whom a host's directory gives a role by its name loses it with that name.

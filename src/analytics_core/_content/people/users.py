@@ -8,11 +8,11 @@ from datetime import datetime
 
 from analytics_core._content.batches import by_ids, unknown_ids
 from analytics_core._content.changes import begin_act, reject_later_change, repeated
-from analytics_core._content.field_formatter import shown_as
+from analytics_core._content.field_formatter import answer_as
 from analytics_core._content.lists import ROLES, Listing, ResourceLists, anybody
 from analytics_core._content.namespace import ListedNamespace
 from analytics_core._content.needed_by_reports import require_runs_nothing
-from analytics_core._content.people.roles import require_rank_left
+from analytics_core._content.people.roles import require_remaining_admin
 from analytics_core._content.reader import Reader
 from analytics_core._content.written_back import read_changes
 from analytics_core._engine.rights.policy import Permission
@@ -115,7 +115,7 @@ class Users(ListedNamespace[UserGet]):
             reject_later_change(before, unchanged_since)
             changed = _with_given(before, put)
             if user_id == self._actor.id:
-                require_rank_left(self._actor, user=changed, roles=by_ids(unit.roles, changed.role_ids).values())
+                require_remaining_admin(self._actor, user=changed, roles=by_ids(unit.roles, changed.role_ids).values())
             stored = act.update(unit, unit.users, before, changed, details={"user_id": user_id})
             return _answer(unit, stored)
 
@@ -135,7 +135,7 @@ class Users(ListedNamespace[UserGet]):
         self._runtime.policy.require_manage_people(self._actor)
         act = begin_act(self._runtime, self._actor, "user.delete")
         if user_id == self._actor.id:
-            require_rank_left(self._actor, user=None, roles=())
+            require_remaining_admin(self._actor, user=None, roles=())
         with self._runtime.store.unit_of_work() as unit:
             require_runs_nothing(self._reader(unit), user_id)
             act.delete(unit, unit.users, user_id, details={"user_id": user_id})
@@ -178,7 +178,7 @@ def _answer(unit: UnitOfWork, user: User) -> UserGet:
 
 
 def _user_get(user: User, roles: Mapping[int, Role]) -> UserGet:
-    return shown_as(
+    return answer_as(
         UserGet,
         user,
         roles=tuple(RoleReference(id=role.id, name=role.name) for role in roles.values() if role.id in user.role_ids),

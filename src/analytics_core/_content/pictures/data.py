@@ -65,7 +65,7 @@ def _limit_note(limit: LimitEntry) -> str:
 
 def _is_wanted(limit: LimitEntry, form: Mapping[str, Any]) -> bool:
     """Tell whether form data ask for the first groups by an order, and no more: forms order groups, but not rows."""
-    is_asked = limit.limit == "row_limit" and str(form.get("row_limit")) == str(limit.rows)
-    if not is_asked or form.get("time_grain_sqla"):
+    is_requested = limit.limit == "row_limit" and str(form.get("row_limit")) == str(limit.rows)
+    if not is_requested or form.get("time_grain_sqla"):
         return False
     return form.get("query_mode") != "raw" or bool(form.get("order_by_cols"))

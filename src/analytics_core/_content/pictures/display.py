@@ -33,10 +33,10 @@ def picture_bundle(picture: Picture) -> Bundle:
 
     A notebook that knows Vega-Lite shows that, with values under the pointer; the others show the picture.
     """
-    told = {"text/plain": repr(picture)}
-    shown = _small_form(picture)
-    left = MOST_CHARACTERS - sum(map(len, shown.values()))
-    return {**_vega_lite(picture.specification, most=left), **shown, **told}
+    plain = {"text/plain": repr(picture)}
+    small_form = _small_form(picture)
+    remaining = MOST_CHARACTERS - sum(map(len, small_form.values()))
+    return {**_vega_lite(picture.specification, most=remaining), **small_form, **plain}
 
 
 def vega_lite_of(answer: ChartData) -> Bundle:

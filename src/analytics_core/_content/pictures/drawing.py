@@ -33,7 +33,7 @@ SCALES: Final = (0.5, 4.0)
 MOST_PIXELS: Final = 30_000_000
 """Of a PNG: each takes 4 bytes of the process that draws, or more."""
 
-NOT_KEPT: Final = -1
+NO_CACHE: Final = -1
 
 _LINE, _BAR, _TABLE = "echarts_timeseries_line", "echarts_timeseries_bar", "table"
 _MOST_BARS: Final = 50
@@ -188,16 +188,16 @@ class PictureDrawer:
 
     def draw(
         self,
-        shown: Mapping[str, Any] | Sequence[str],
+        content: Mapping[str, Any] | Sequence[str],
         format: PictureFormat,
         *,
         scale: float = 1.0,
-        keep_s: int | None = NOT_KEPT,
+        keep_s: int | None = NO_CACHE,
     ) -> bytes:
         """Return a specification of Vega-Lite, or pages that are SVG, as a picture.
 
         Args:
-            shown: the specification, or the pages.
+            content: the specification, or the pages.
             format: which file is made.
             scale: pixels of a PNG for each of the layout's.
             keep_s: for how many seconds the picture may be kept; None: for as long as there is room.
@@ -210,17 +210,17 @@ class PictureDrawer:
         self._store.revision()
 
         def drawn() -> bytes:
-            return _rendered(self._renderer, shown, format, scale)
+            return _rendered(self._renderer, content, format, scale)
 
-        if keep_s == NOT_KEPT or not self._keeps:
+        if keep_s == NO_CACHE or not self._keeps:
             return drawn()
-        told = json.dumps([self._renderer.fingerprint, format.value, scale, shown])
-        key = f"picture-{hashlib.sha256(told.encode()).hexdigest()}"
+        text = json.dumps([self._renderer.fingerprint, format.value, scale, content])
+        key = f"picture-{hashlib.sha256(text.encode()).hexdigest()}"
         entry = self._cache.get(key)
         if entry is not None and len(entry) > SEAL_BYTES:
-            seal, kept = entry[:SEAL_BYTES], entry[SEAL_BYTES:]
-            if self._seal.holds(key, seal, kept):
-                return kept
+            seal, cached = entry[:SEAL_BYTES], entry[SEAL_BYTES:]
+            if self._seal.holds(key, seal, cached):
+                return cached
         picture = drawn()
         if len(picture) <= self._most_bytes:
             self._cache.set(key, self._seal.made(key, [picture]) + picture, timeout_s=keep_s)
@@ -228,13 +228,13 @@ class PictureDrawer:
 
 
 def _rendered(
-    renderer: Renderer, shown: Mapping[str, Any] | Sequence[str], format: PictureFormat, scale: float
+    renderer: Renderer, content: Mapping[str, Any] | Sequence[str], format: PictureFormat, scale: float
 ) -> bytes:
     """Return what a renderer makes; one of a host's may raise what it likes."""
     try:
-        if isinstance(shown, Mapping):
-            return renderer.render(shown, format=format, scale=scale)
-        return renderer.render_pages(shown, format=format, scale=scale)
+        if isinstance(content, Mapping):
+            return renderer.render(content, format=format, scale=scale)
+        return renderer.render_pages(content, format=format, scale=scale)
     except AnalyticsError:
         raise
     except Exception as error:  # border: a host's own code
@@ -246,5 +246,5 @@ def keeping_of(answers: Sequence[ChartData]) -> int | None:
     """Return for how many seconds a picture of answers may be kept: no longer than any of them."""
     timeouts = [result.cache_timeout for answer in answers for result in answer.results]
     if any(timeout is None or timeout < 0 for timeout in timeouts):
-        return NOT_KEPT
+        return NO_CACHE
     return min((timeout for timeout in timeouts if timeout), default=None)

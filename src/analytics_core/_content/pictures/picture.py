@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from analytics_core._content.pictures.display import picture_bundle
+from analytics_core._tools.atomic_files import requested_path, write_requested
 from analytics_core._tools.display.bundles import Bundle, own_mime_bundle
 from analytics_core._tools.display.text import visible
-from analytics_core._tools.whole_files import asked_path, write_asked
 from analytics_core.errors import AnalyticsError, PictureError, UnknownNameError
 from analytics_core.models.enums import PictureFormat
 
@@ -68,8 +68,8 @@ class Picture:
             >>> core.charts.picture(1).save("sales.svg").read_bytes()[:4]
             b'<svg'
         """
-        file = asked_path(path)
-        return write_asked(file, self._in(file.suffix))
+        file = requested_path(path)
+        return write_requested(file, self._in(file.suffix))
 
     def _in(self, ending: str) -> bytes:
         name = ending.removeprefix(".").lower()
@@ -84,8 +84,8 @@ class Picture:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Tell what pickles and copies are made from: all but who draws it anew, which is of this core."""
-        held = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "redraw"}
-        return partial(type(self), **held), ()
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "redraw"}
+        return partial(type(self), **values), ()
 
     _repr_mimebundle_ = own_mime_bundle
 

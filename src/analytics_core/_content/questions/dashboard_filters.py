@@ -199,9 +199,9 @@ def charts_in_scope(item: Mapping[str, Any], dashboard: Dashboard, above: NamesA
     if not isinstance(scope, dict):
         return every
     roots, excluded = scope.get("rootPath"), scope.get("excluded")
-    left_out = {key for key in excluded if type(key) is int} if isinstance(excluded, list) else set()
+    excluded_ids = {key for key in excluded if type(key) is int} if isinstance(excluded, list) else set()
     names = _texts(roots)  # a scope without roots is malformed and reaches nothing
-    return (every if _ROOT in names else every & _under(names, above())) - left_out
+    return (every if _ROOT in names else every & _under(names, above())) - excluded_ids
 
 
 def charts_of_cross_filters(chart_ids: Iterable[int], dashboard: Dashboard) -> dict[int, frozenset[int]]:

@@ -186,8 +186,8 @@ def with_filters(context: Mapping[str, Any], extra: ExtraFilters, knows_name: Kn
         if not column or knows_name(query.get("datasource") or context.get("datasource"), column):
             return _query(query, extra)
         # A filter on the column tells of it in the rejected filters, as every filter on a column that is not there.
-        told = {"col": column, "op": FilterOperator.IS_NOT_NULL.value}
-        return _query(query, replace(extra, granularity=None, filters=(*extra.filters, told)))
+        not_null = {"col": column, "op": FilterOperator.IS_NOT_NULL.value}
+        return _query(query, replace(extra, granularity=None, filters=(*extra.filters, not_null)))
 
     return {**context, "queries": [changed(query) for query in queries]}
 
@@ -255,12 +255,12 @@ def _with_extras(query: dict[str, Any], extra: ExtraFilters) -> dict[str, Any]:
 def _with_grain(query: Mapping[str, Any], grain: str) -> dict[str, Any]:
     """Return a query with another time grain, wherever it names one: its extras, its x-axis and its forecasts."""
     others = query.get("extras") or {}
-    left = {name: value for name, value in others.items() if name not in ("time_grain_sqla", "time_grain_orm")}
+    extras = {name: value for name, value in others.items() if name not in ("time_grain_sqla", "time_grain_orm")}
     changes = {name: _with_axis_grain(query[name], grain) for name in _NAME_COLUMNS if name in query}
     steps = query.get("post_processing")
     if isinstance(steps, list):
         changes["post_processing"] = [_with_forecast_grain(step, grain) for step in steps]
-    return {**query, **changes, "extras": {**left, "time_grain_orm": grain}}
+    return {**query, **changes, "extras": {**extras, "time_grain_orm": grain}}
 
 
 def _with_axis_grain(value: Any, grain: str) -> Any:

@@ -20,7 +20,7 @@ SHAPE: Final = "dashboards.data"
 _SCALARS: Final = (str, int, float, bool, Decimal, datetime.date, type(None))
 
 
-def asked_by(declared: DeclaredFilter, value: Any) -> ExtraFilters:
+def filters_of_value(declared: DeclaredFilter, value: Any) -> ExtraFilters:
     """Return what a value asks; nothing for None and for an empty list.
 
     Raises:
@@ -32,7 +32,7 @@ def asked_by(declared: DeclaredFilter, value: Any) -> ExtraFilters:
     return _READERS.get(declared.kind, _reject)(declared, value)
 
 
-def asked_by_mask(mask: Any) -> ExtraFilters:
+def filters_of_mask(mask: Any) -> ExtraFilters:
     """Return what a data mask asks, as pages keep it: `extraFormData`."""
     return masked_filters(mask.get("extraFormData") if isinstance(mask, Mapping) else None)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from analytics_core._content.batches import id_in
 from analytics_core._content.questions.dashboard_filters import charts_of_cross_filters
 from analytics_core._content.questions.extra_filters import ExtraFilters
-from analytics_core._content.questions.filter_values import SHAPE, as_meant, asked_by_mask, filters_on_columns
+from analytics_core._content.questions.filter_values import SHAPE, as_meant, filters_of_mask, filters_on_columns
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.compile.columns import TIMESTAMP_LABEL, column_label, is_axis, query_grain
 from analytics_core._records.chart import Chart
@@ -19,11 +19,11 @@ from analytics_core.models.enums import FilterOperator
 from analytics_core.models.parsing import payload_error
 from analytics_core.models.query import AdhocColumn, ChartDataQueryContext, ChartDataQueryObject
 
-AskedBy = Callable[[int], ChartDataQueryContext | None]
+CurrentContext = Callable[[int], ChartDataQueryContext | None]
 """Gives what a chart asks as its dashboard shows it now; None where it asks nothing."""
 
-_MOST_TOLD: Final = 20
-_OF_SHOWN_VALUES: Final = frozenset(
+_MOST_LISTED: Final = 20
+_VALUE_OPERATORS: Final = frozenset(
     {FilterOperator.EQUALS, FilterOperator.NOT_EQUALS, FilterOperator.IN, FilterOperator.NOT_IN}
 )
 
@@ -61,9 +61,9 @@ def chart_key(key: Any) -> Any:
 def acting_picks(
     dashboard: Dashboard,
     given: Mapping[int, Any],
-    kept: Mapping[str, Any],
+    permalink_masks: Mapping[str, Any],
     *,
-    asked_by: AskedBy,
+    context_of: CurrentContext,
     holds: Callable[[int | None, Any, str], bool],
 ) -> tuple[tuple[Picks, ...], tuple[str, ...]]:
     """Return what picks inside charts ask of the other charts, and notes of those that act no more.
@@ -71,15 +71,15 @@ def acting_picks(
     Args:
         dashboard: the dashboard.
         given: values by columns, or data masks, by the ids of the charts in which they were picked.
-        kept: the data masks of a permalink, those of filters among them.
-        asked_by: gives what the charts ask in which something is picked.
+        permalink_masks: the data masks of a permalink, those of filters among them.
+        context_of: gives what the charts ask in which something is picked.
         holds: tells whether a column of a dataset holds a text.
 
     Raises:
         PayloadSchemaError: what is given is of no chart of the dashboard, or no pick.
     """
-    masks = {chart_key(key): mask for key, mask in kept.items() if chart_key(key) in dashboard.chart_ids}
-    picked = {**{key: (asked_by_mask(mask), True) for key, mask in masks.items()}, **_given(dashboard, given)}
+    masks = {chart_key(key): mask for key, mask in permalink_masks.items() if chart_key(key) in dashboard.chart_ids}
+    picked = {**{key: (filters_of_mask(mask), True) for key, mask in masks.items()}, **_given(dashboard, given)}
     if picked and json_object(dashboard.json_metadata).get("cross_filters_enabled") is False:
         if given:
             raise payload_error(SHAPE, "cross_filters", "the dashboard has them off (cross_filters_enabled)")
@@ -87,11 +87,11 @@ def acting_picks(
     found = []
     for key, reached in charts_of_cross_filters(picked, dashboard).items():
         asks, is_mask = picked[key]
-        context = asked_by(key) if asks.filters else None
+        context = context_of(key) if asks.filters else None
         dataset_id = context.datasource.id if context and context.datasource else None
         if is_mask:
             asks = as_meant(asks, partial(holds, dataset_id), name=f"picked in chart {key}")
-        found.append(Picks(reached=reached, asks=_as_shown(asks, context), dataset_id=dataset_id))
+        found.append(Picks(reached=reached, asks=_by_displayed_columns(asks, context), dataset_id=dataset_id))
     return tuple(found), ()
 
 
@@ -101,34 +101,34 @@ def _given(dashboard: Dashboard, given: Mapping[int, Any]) -> dict[int, tuple[Ex
     for key, value in given.items():
         place = f"cross_filters.{key}"
         if key not in dashboard.chart_ids:
-            known = ", ".join(map(str, sorted(dashboard.chart_ids)[:_MOST_TOLD]))
+            known = ", ".join(map(str, sorted(dashboard.chart_ids)[:_MOST_LISTED]))
             raise payload_error(SHAPE, place, f"is the id of no chart of the dashboard; those are {known}")
         if not isinstance(value, Mapping):
             raise payload_error(SHAPE, place, 'must be an object of columns and values, such as {"country": ["FR"]}')
         is_mask = isinstance(value.get("extraFormData"), Mapping)
-        found[key] = asked_by_mask(value) if is_mask else filters_on_columns(value, place=place), is_mask
+        found[key] = filters_of_mask(value) if is_mask else filters_on_columns(value, place=place), is_mask
     return found
 
 
-def _as_shown(asks: ExtraFilters, context: ChartDataQueryContext | None) -> ExtraFilters:
+def _by_displayed_columns(asks: ExtraFilters, context: ChartDataQueryContext | None) -> ExtraFilters:
     """Return picks as the chart showed what is picked: of its own columns, by the grains that cut them."""
     if context is None:
         return asks
-    shown = {label: found for query in context.queries for label, found in _shown_columns(query)}
-    filters = tuple(_of_shown(item, shown) if _is_pick(item) else item for item in asks.filters)
+    columns = {label: found for query in context.queries for label, found in _displayed_columns(query)}
+    filters = tuple(_with_displayed(item, columns) if _is_pick(item) else item for item in asks.filters)
     return replace(asks, filters=filters)
 
 
 def _is_pick(item: Mapping[str, Any]) -> bool:
-    return isinstance(item["col"], str) and str(item.get("op")).strip().upper() in _OF_SHOWN_VALUES
+    return isinstance(item["col"], str) and str(item.get("op")).strip().upper() in _VALUE_OPERATORS
 
 
-def _of_shown(item: Mapping[str, Any], shown: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _with_displayed(item: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     own = {"grain": item["grain"]} if item.get("grain") else {}
-    return {**item, **shown.get(item["col"], {}), **own}
+    return {**item, **columns.get(item["col"], {}), **own}
 
 
-def _shown_columns(query: ChartDataQueryObject) -> Iterator[tuple[str, dict[str, Any]]]:
+def _displayed_columns(query: ChartDataQueryObject) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the labels of a query's columns with the column and the grain by which a filter finds their values."""
     grain, is_grouped = query_grain(query), query.metrics is not None
     if query.granularity:

@@ -106,9 +106,9 @@ class JobQueries(ABC):
 
     def holds(self, dataset_id: int | None, column: Any, text: str) -> bool:
         """Tell whether a column of a dataset holds a text in rows that the actor may see."""
-        asked = {"datasource": {"id": dataset_id, "type": "table"}, "queries": [{"columns": [column], "metrics": []}]}
+        request = {"datasource": {"id": dataset_id, "type": "table"}, "queries": [{"columns": [column], "metrics": []}]}
         try:
-            return self._runtime.engine.questions.runner.holds(self._read(asked, strict=False), text)
+            return self._runtime.engine.questions.runner.holds(self._read(request, strict=False), text)
         except AnalyticsError:
             return False
 
@@ -134,7 +134,7 @@ class ChartQueries(JobQueries):
 
     def request(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartRequest:
         """Return what the actor requests with a question; `strict` None is as the settings say."""
-        chart, payload, own = self._asked(question)
+        chart, payload, own = self._context_of(question)
         request = self._request(chart, payload, force=force, strict=strict)
         return request if own is None else replace(request, notes=own.notes, translate_error=own.translate_error)
 
@@ -144,7 +144,7 @@ class ChartQueries(JobQueries):
 
     def form_fields(self, question: Question) -> Mapping[str, tuple[str, ...]]:
         """Return the fields of a chart's form that each value of its question comes from; empty for a stored one."""
-        own = self._asked(question)[2]
+        own = self._context_of(question)[2]
         built = None if own is None else own.built
         if built is None:
             return {}
@@ -182,7 +182,7 @@ class ChartQueries(JobQueries):
         self, question: Question, *, force: bool = False, strict: bool | None = None
     ) -> tuple[ChartJobPayload, str]:
         """Return the payload of a job, and the name of the database that it asks; errors of `data` are raised here."""
-        chart, payload, own = self._asked(question)
+        chart, payload, own = self._context_of(question)
         request = self._read(payload, strict=strict)
         requested = ChartJobPayload(
             chart_id=chart.id if chart else None,
@@ -193,7 +193,9 @@ class ChartQueries(JobQueries):
         )
         return requested, self._runtime.engine.questions.runner.database_of(request)
 
-    def _asked(self, question: Question) -> tuple[Chart | None, ChartDataQueryContext | Payload, ChartContext | None]:
+    def _context_of(
+        self, question: Question
+    ) -> tuple[Chart | None, ChartDataQueryContext | Payload, ChartContext | None]:
         """Return the query context that a question asks, and the chart that it names by its id with how it was made."""
         if not isinstance(question, int):
             return None, question, None

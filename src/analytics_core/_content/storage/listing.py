@@ -41,7 +41,7 @@ from analytics_core.errors import ErrorType, FilterValueError, LimitError, Unkno
 
 TOTAL: Final = "ac_total"
 _FARTHEST_ROW: Final = 2**31 - 1
-_LARGEST_WHOLE: Final = 2**53
+_LARGEST_INTEGER: Final = 2**53
 _ESCAPE: Final = "/"
 _PAGE_SIZE: Final = sa.bindparam("page_size", type_=Integer)
 _OFFSET: Final = sa.bindparam("first_row", type_=Integer)
@@ -194,8 +194,10 @@ def conditions(
         column = link.value_column if link else _listed(kind, name, query, cache)
         many = operator == "in"
         in_text = many and isinstance(column.type, Integer)  # servers limit parameters
-        held: TypeEngine[Any] = String() if operator in _SEARCHES else column.type
-        bound = sa.bindparam(place, value if with_values else None, type_=held, expanding=many, literal_execute=in_text)
+        dtype: TypeEngine[Any] = String() if operator in _SEARCHES else column.type
+        bound = sa.bindparam(
+            place, value if with_values else None, type_=dtype, expanding=many, literal_execute=in_text
+        )
         condition = _OPERATORS[operator](column, bound, has_none)
         found.append(kind.table.c.id.in_(sa.select(link.parent).where(condition)) if link else condition)
     return found
@@ -291,16 +293,16 @@ def _operand(kind: RecordKind[Any], item: ListFilter) -> tuple[str, Any]:
 
 
 def _checked_value(column: ColumnElement[Any], name: str, value: object) -> Any:
-    held, wanted = _KINDS[type(column.type)]
-    if type(value) is str and held is str and value.isascii() and "\x00" not in value:
+    py_type, wanted = _KINDS[type(column.type)]
+    if type(value) is str and py_type is str and value.isascii() and "\x00" not in value:
         return value
-    if type(value) is int and held is int and value in INTEGERS:
+    if type(value) is int and py_type is int and value in INTEGERS:
         return value
-    if held is datetime and isinstance(value, str | datetime):
+    if py_type is datetime and isinstance(value, str | datetime):
         value = _moment(value, name)
-    if held is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST_WHOLE:
+    if py_type is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST_INTEGER:
         value = float(value)
-    fits = fits_integer(value) if held is int else isinstance(value, held)
+    fits = fits_integer(value) if py_type is int else isinstance(value, py_type)
     if not fits or (isinstance(value, str) and text_problem(value) is not None):
         raise FilterValueError(f"the filter on {name!r} needs {wanted}")
     return value

@@ -200,8 +200,8 @@ def _mysql_lock(connection: Connection) -> Iterator[None]:
     """Hold a named lock; the name holds the database, since such locks are the whole server's."""
     connection.execution_options(isolation_level="READ COMMITTED")
     name = sa.text("CONCAT('ac_meta.', MD5(DATABASE()))")
-    held = connection.execute(sa.select(sa.func.get_lock(name, _LOCK_TIMEOUT_S))).scalar()
-    if held != 1:
+    result = connection.execute(sa.select(sa.func.get_lock(name, _LOCK_TIMEOUT_S))).scalar()
+    if result != 1:
         raise SettingsError("another process has been changing the metadata store for too long; try again")
     try:
         yield

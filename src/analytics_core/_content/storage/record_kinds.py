@@ -197,8 +197,8 @@ class RecordKind(Generic[Record]):
     def _listed_columns(self) -> Mapping[str, ColumnElement[Any]]:
         """Return what lists filter and order by; secrets, lists as JSON and bytes are none of it."""
         hidden = self.sealed | self.pairs | self.texts
-        shown = (one for one in self.table.columns if one.name not in hidden and not isinstance(one.type, LongBytes))
-        return {**{column.name: column for column in shown}, **self.computed}
+        columns = (one for one in self.table.columns if one.name not in hidden and not isinstance(one.type, LongBytes))
+        return {**{column.name: column for column in columns}, **self.computed}
 
 
 def missing_record(noun: str, key: object) -> NotFoundError:

@@ -32,11 +32,11 @@ class StoreLock:
         try:
             with self._store.unit_of_work() as unit:
                 now = unit.now()
-                held = unit.locks.find(name=name)
-                if held is not None and held.ends_on > now:
+                stored = unit.locks.find(name=name)
+                if stored is not None and stored.ends_on > now:
                     return None
-                if held is not None:
-                    unit.locks.delete(held.id)
+                if stored is not None:
+                    unit.locks.delete(stored.id)
                 lock = LockRecord(name=name, owner=owner, ends_on=now + timedelta(seconds=ttl_s))
                 number = unit.locks.append(lock, actor_id=None)
         except (AlreadyExistsError, NotFoundError, StaleVersionError):  # somebody else was faster
@@ -47,11 +47,11 @@ class StoreLock:
         """Give the lock back; False when its time was over."""
         try:
             with self._store.unit_of_work() as unit:
-                held = unit.locks.find(name=lease.name, owner=lease.owner)
-                if held is None:
+                stored = unit.locks.find(name=lease.name, owner=lease.owner)
+                if stored is None:
                     return False
-                unit.locks.delete(held.id)
-                return held.ends_on > unit.now()
+                unit.locks.delete(stored.id)
+                return stored.ends_on > unit.now()
         except (NotFoundError, StaleVersionError):  # its time was over, and somebody else took it
             return False
 

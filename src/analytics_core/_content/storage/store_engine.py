@@ -54,8 +54,8 @@ def make_store_engine(url: str | Secret, *, timeout_s: float = STORE_TIMEOUT_S) 
         name = parsed.get_backend_name()
         raise MissingExtraError(needed_for=f"a metadata store on {name}", extra_name=_EXTRAS[name]) from None
     except (ArgumentError, ValueError, TypeError):  # their texts quote values of the URL
-        told = "holds an option, or a part, that its driver does not take; for example sqlite:///meta.db"
-        raise SettingsError(f"metadata_url {told}") from None
+        reason = "holds an option, or a part, that its driver does not take; for example sqlite:///meta.db"
+        raise SettingsError(f"metadata_url {reason}") from None
 
 
 def is_memory(engine: Engine) -> bool:

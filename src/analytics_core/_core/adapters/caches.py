@@ -40,12 +40,12 @@ class MemoryCache:
         self._clock = clock
         self._lock = forkable_lock()
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
-        self._held_bytes = 0
+        self._stored_bytes = 0
 
     @property
-    def held_bytes(self) -> int:
+    def stored_bytes(self) -> int:
         """What the entries take now."""
-        return self._held_bytes
+        return self._stored_bytes
 
     def get(self, key: str) -> bytes | None:
         """Return the stored bytes, or None when there are none or their time is over."""
@@ -68,10 +68,10 @@ class MemoryCache:
             self._drop(key)
             if not keeps:
                 return
-            while self._held_bytes + size > self._max_bytes:
+            while self._stored_bytes + size > self._max_bytes:
                 self._drop(next(iter(self._entries)))
             self._entries[key] = _Entry(bytes(value), ends_s, size)
-            self._held_bytes += size
+            self._stored_bytes += size
 
     def delete(self, key: str) -> None:
         """Forget the entry; nothing happens when there is none."""
@@ -81,7 +81,7 @@ class MemoryCache:
     def _drop(self, key: str) -> None:
         entry = self._entries.pop(key, None)
         if entry is not None:
-            self._held_bytes -= entry.size
+            self._stored_bytes -= entry.size
 
 
 _LOG = line_log(__name__)

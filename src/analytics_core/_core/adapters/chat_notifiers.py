@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlencode
 from analytics_core._core.adapters.clock import SystemClock
 from analytics_core._core.adapters.http_client import HttpAnswer, HttpClient, HttpProblem
 from analytics_core._engine.oauth.clients import web_address
-from analytics_core._records.message import Attachment, Delivery, DeliveryState, Message, Recipient, shown_address
+from analytics_core._records.message import Attachment, Delivery, DeliveryState, Message, Recipient, display_address
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.secret import Secret
 from analytics_core._reports.chat import chat_text
@@ -109,7 +109,7 @@ class ChatWebhookNotifier:
             return ()
         files = (*message.images, *message.attachments)
         text = chat_text(
-            message, max_characters=self._max_characters, left_out=files, why="Web hooks of chats take no files"
+            message, max_characters=self._max_characters, omitted=files, why="Web hooks of chats take no files"
         )
         headers = {"Content-Type": "application/json; charset=utf-8", "Idempotency-Key": message.key_for(recipient)}
         found = self._server.post(place, _json({"text": text}), headers=headers, deadline=self._server.deadline())
@@ -125,7 +125,7 @@ class ChatWebhookNotifier:
         """Return what became of it; what was not reached looks the same whatever the reason."""
         if isinstance(found, _Outcome):
             return found.for_address(address)
-        _LOG.warning("%s was not reached: %s", shown_address(address), found.what)
+        _LOG.warning("%s was not reached: %s", display_address(address), found.what)
         reason = "the web hook cannot be reached by https; the log tells why"
         return Delivery(address=address, state=DeliveryState.UNAVAILABLE, reason=reason)
 
@@ -220,7 +220,7 @@ class ChatBotNotifier:
         """Post the text."""
         key, channel = message.key_for(recipient), recipient.to[0].removeprefix("#")
         text = chat_text(
-            message, max_characters=self._max_characters, left_out=refused, why="The chat does not take them"
+            message, max_characters=self._max_characters, omitted=refused, why="The chat does not take them"
         )
         fields = {
             "channel": channel if _CHANNEL_ID.fullmatch(channel) else f"#{channel}",
@@ -234,10 +234,10 @@ class ChatBotNotifier:
     def _upload(self, file: Attachment, deadline: float) -> str | _Outcome:
         """Upload one file, which nobody sees yet, and return its id."""
         body = urlencode({"filename": file.name, "length": file.size_bytes}).encode()
-        told = self._call("files.getUploadURLExternal", body, deadline, content_type=_FORM)
-        if isinstance(told, _Outcome):
-            return told
-        file_id, place = told.get("file_id"), _https_place(str(told.get("upload_url")))
+        reply = self._call("files.getUploadURLExternal", body, deadline, content_type=_FORM)
+        if isinstance(reply, _Outcome):
+            return reply
+        file_id, place = reply.get("file_id"), _https_place(str(reply.get("upload_url")))
         if not isinstance(file_id, str) or place is None:
             return _Outcome(state=DeliveryState.REFUSED, reason="the chat server named no https address for a file")
         # The token is not for this server, whichever it is.
@@ -257,8 +257,8 @@ class ChatBotNotifier:
             "channel_id": posted.get("channel"),
             "thread_ts": posted.get("ts"),
         }
-        told = self._call("files.completeUploadExternal", _json(fields), deadline)
-        return f"its files may not be there: {told.reason}" if isinstance(told, _Outcome) else ""
+        reply = self._call("files.completeUploadExternal", _json(fields), deadline)
+        return f"its files may not be there: {reply.reason}" if isinstance(reply, _Outcome) else ""
 
     def _call(
         self, method: str, body: bytes, deadline: float, *, content_type: str = "", key: str = ""
@@ -273,10 +273,10 @@ class ChatBotNotifier:
         found = self._server.post(place, body, headers=headers, deadline=deadline)
         if not isinstance(found, HttpAnswer):
             return _openly(found, "the chat server")
-        told = _object_of(found.body)
-        if told is None or not isinstance(told.get("ok"), bool):
+        reply = _object_of(found.body)
+        if reply is None or not isinstance(reply.get("ok"), bool):
             return _Outcome(state=DeliveryState.UNKNOWN, reason="the answer of the chat server is none of its API")
-        return told if told["ok"] else _by_code(told.get("error"), self._server.rest_s(found))
+        return reply if reply["ok"] else _by_code(reply.get("error"), self._server.rest_s(found))
 
 
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -324,8 +324,8 @@ class _ChatServer:
         lookup = self.lookup
         if lookup is None:
             raise NotificationError("the notifier of chats is not started, or closed")
-        left_s = deadline - self._clock.monotonic()
-        if left_s <= 0:
+        remaining_s = deadline - self._clock.monotonic()
+        if remaining_s <= 0:
             return _NoConnection(what=f"is not done within {self._timeout_s:g} seconds")
         try:
             found = self._client.post(
@@ -333,7 +333,7 @@ class _ChatServer:
                 body,
                 headers=headers,
                 resolve=lambda host, port: lookup(host, port, DestinationPurpose.WEB_HOOK),
-                timeout_s=left_s,
+                timeout_s=remaining_s,
             )
         except NotificationError:
             raise
@@ -345,14 +345,14 @@ class _ChatServer:
 
     def rest_s(self, answer: HttpAnswer) -> float | None:
         """Return for how many seconds a server wants to be left alone, a day at most; None: it does not say."""
-        told = answer.headers.get("retry-after", "").strip()
-        if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", told):
-            return min(float(told), _LONGEST_REST_S)
+        header = answer.headers.get("retry-after", "").strip()
+        if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", header):
+            return min(float(header), _LONGEST_REST_S)
         try:
-            left_s = (parsedate_to_datetime(told) - self._clock.now()).total_seconds()
+            remaining_s = (parsedate_to_datetime(header) - self._clock.now()).total_seconds()
         except (ValueError, TypeError, OverflowError):  # TypeError: a date without a zone
             return None
-        return min(max(left_s, 0.0), _LONGEST_REST_S)
+        return min(max(remaining_s, 0.0), _LONGEST_REST_S)
 
     def close(self) -> None:
         """Post nothing afterwards."""
@@ -375,9 +375,9 @@ class _ChatServer:
             state = DeliveryState.UNKNOWN
         elif status in (408, 429) or status >= 500:
             state = DeliveryState.UNAVAILABLE
-        told = ", a redirect, which is not followed" if 300 <= status < 400 else ""
+        note = ", a redirect, which is not followed" if 300 <= status < 400 else ""
         rest_s = self.rest_s(answer) if state is DeliveryState.UNAVAILABLE else None
-        return _Outcome(state=state, reason=f"{self._name} answered with status {status}{told}", retry_after_s=rest_s)
+        return _Outcome(state=state, reason=f"{self._name} answered with status {status}{note}", retry_after_s=rest_s)
 
 
 def _openly(found: _Outcome | _NoConnection, who: str) -> _Outcome:
@@ -391,10 +391,10 @@ def _openly(found: _Outcome | _NoConnection, who: str) -> _Outcome:
 def _by_code(code: object, rest_s: float | None) -> _Outcome:
     """Return what the code of an API means; it is repeated where it can be no secret and no sentence."""
     state = _STATES_OF_CODES.get(code, DeliveryState.REFUSED) if isinstance(code, str) else DeliveryState.REFUSED
-    shown = f": {code}" if isinstance(code, str) and _PLAIN_CODE.fullmatch(code) else ""
+    detail = f": {code}" if isinstance(code, str) and _PLAIN_CODE.fullmatch(code) else ""
     return _Outcome(
         state=state,
-        reason=f"the chat server does not take it{shown}",
+        reason=f"the chat server does not take it{detail}",
         retry_after_s=rest_s if state is DeliveryState.UNAVAILABLE else None,
     )
 
@@ -432,7 +432,7 @@ def _json(value: Mapping[str, Any]) -> bytes:
 
 def _object_of(body: bytes) -> Mapping[str, Any] | None:
     try:
-        told = json.loads(body)
+        reply = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) else None
+    return reply if isinstance(reply, dict) else None

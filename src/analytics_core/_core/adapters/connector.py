@@ -35,11 +35,16 @@ from analytics_core._engine.execution.handed_over import (
     elsewhere,
     is_marked,
 )
-from analytics_core._engine.execution.server_authorities import AuthoritiesFile, arguments, asked_of, check_authorities
+from analytics_core._engine.execution.server_authorities import (
+    AuthoritiesFile,
+    arguments,
+    check_authorities,
+    driver_options,
+)
 from analytics_core._engine.execution.sessions.base import ANSWER_GRACE_S, STREAM_OPTION, OpenRequest, Session
 from analytics_core._engine.execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._engine.execution.sessions.opening import ADDRESSED_DRIVERS, ADDRESSES, PEER, BeforeConnect
-from analytics_core._engine.execution.user_tokens import giving_token, required_token, secret_arguments
+from analytics_core._engine.execution.token_arguments import giving_token, required_token, secret_arguments
 from analytics_core._engine.network import AddressFinder
 from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core._records.network import DestinationPurpose
@@ -209,7 +214,7 @@ class SqlAlchemyConnector:
                 self._drop_replaced(self._opened[key])
             if key not in self._opened:
                 self._opened[key] = self._make(database, key)
-            self._opened[key].asked_at = time.monotonic()
+            self._opened[key].requested_at = time.monotonic()
             self._drop([older for older in self._opened if is_older(older, key)], release=False)
             self._drop_unused()
             self._drop_otherwise_opened(self._opened[key])
@@ -218,13 +223,13 @@ class SqlAlchemyConnector:
     def _drop_unused(self) -> None:
         """Close the connections to servers that nobody has asked for of late, and those of too many users."""
         latest = time.monotonic() - self._idle_s
-        idle = {key for key, held in self._opened.items() if held.asked_at < latest and held.is_of_server}
-        of_users = sorted((key for key in self._opened if key.identity is not None), key=self._asked_at)
+        idle = {key for key, entry in self._opened.items() if entry.requested_at < latest and entry.is_of_server}
+        of_users = sorted((key for key in self._opened if key.identity is not None), key=self._requested_at)
         idle.update(of_users[: max(len(of_users) - _MOST_POOLS_OF_USERS, 0)])
         self._drop([key for key in idle if not self._opened[key].is_in_use], release=True)
 
-    def _asked_at(self, key: EngineKey) -> float:
-        return self._opened[key].asked_at
+    def _requested_at(self, key: EngineKey) -> float:
+        return self._opened[key].requested_at
 
     def _drop_replaced(self, opened: PooledEngine) -> None:
         """Close what is open on a file in whose place there is another one, or none: it would be read for ever.
@@ -233,8 +238,8 @@ class SqlAlchemyConnector:
         """
         if file_id_of(opened.request) == opened.file_id:
             return
-        on_it = {key: held for key, held in self._opened.items() if held.request.file == opened.request.file}
-        if not (opened.session.opens_files_once and any(held.is_in_use for held in on_it.values())):
+        on_it = {key: entry for key, entry in self._opened.items() if entry.request.file == opened.request.file}
+        if not (opened.session.opens_files_once and any(entry.is_in_use for entry in on_it.values())):
             self._drop(list(on_it), release=True)
 
     def _drop_otherwise_opened(self, opened: PooledEngine) -> None:
@@ -245,11 +250,11 @@ class SqlAlchemyConnector:
         request, session = opened.request, opened.session
         if request.file is None or not session.opens_files_once:
             return
-        on_it = {key: held for key, held in self._opened.items() if held.request.file == request.file}
-        may_change = any(held.request.may_change for held in on_it.values())
-        if session.is_open_to_change(request) in (None, may_change) or any(held.is_in_use for held in on_it.values()):
+        on_it = {key: entry for key, entry in self._opened.items() if entry.request.file == request.file}
+        may_change = any(entry.request.may_change for entry in on_it.values())
+        if session.is_open_to_change(request) in (None, may_change) or any(entry.is_in_use for entry in on_it.values()):
             return
-        self._drop([key for key, held in on_it.items() if held is not opened], release=False)
+        self._drop([key for key, entry in on_it.items() if entry is not opened], release=False)
         opened.engine.dispose()
         session.release(request)
 
@@ -261,7 +266,7 @@ class SqlAlchemyConnector:
         if handed_over is not None and (key.identity is not None or key.access is Access.WRITE):
             raise _only_read(database)
         options = check_engine_params(database.extra, checked.spec)
-        bundle = check_authorities(database.extra, checked.spec, asked=asked_of(checked, options))
+        bundle = check_authorities(database.extra, checked.spec, requested=driver_options(checked, options))
         authorities = None if bundle is None else AuthoritiesFile(bundle)
         request = self._request(database, checked, key, options)
         if authorities is not None:
@@ -409,12 +414,12 @@ def _only_read(database: Database) -> DatabaseAccessError:
 
 def _trust(authorities: AuthoritiesFile, checked: CheckedUri, options: EngineOptions) -> BeforeConnect:
     """Return the step that tells a driver to take no server but one that these authorities vouch for."""
-    told, spec = checked.spec.authorities, checked.spec
-    asked = asked_of(checked, options)
+    trusted, spec = checked.spec.authorities, checked.spec
+    requested = driver_options(checked, options)
 
     def name_authorities(named: dict[str, Any]) -> None:
-        if told is not None:
-            named.update(arguments(spec, told, authorities.path(), asked=asked))
+        if trusted is not None:
+            named.update(arguments(spec, trusted, authorities.path(), requested=requested))
 
     return name_authorities
 

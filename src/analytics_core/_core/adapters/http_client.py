@@ -135,8 +135,8 @@ class _Exchange:
             self.is_connected = True
             self._send(connection, body, headers)
             with connection.getresponse() as answer:
-                told = {name.lower(): value for name, value in answer.getheaders()}
-                return HttpAnswer(status=answer.status, headers=told, body=answer.read(most_bytes + 1))
+                answer_headers = {name.lower(): value for name, value in answer.getheaders()}
+                return HttpAnswer(status=answer.status, headers=answer_headers, body=answer.read(most_bytes + 1))
         finally:
             connection.close()
             self.connection.close()

@@ -86,10 +86,10 @@ class ThreadJobRunner(_LocalRunner):
         with self._changed:
             if self._is_closed:
                 raise JobError(f"job {job_id!r} was not taken: the runner is closed")
-            if self._held >= self._room:
+            if self._running >= self._room:
                 said = f"job {job_id!r} was not taken: too many jobs wait already; try again later"
                 raise JobError(said, retryable=True)
-            self._held += 1
+            self._running += 1
             ticket = _Ticket(job_id)
             self._turns.add(queue, ticket)
             self._start_next()
@@ -102,7 +102,7 @@ class ThreadJobRunner(_LocalRunner):
         """Take no more work and wait for what runs and what waits."""
         with self._changed:
             self._is_closed = True
-            self._changed.wait_for(lambda: not self._held)
+            self._changed.wait_for(lambda: not self._running)
         self._pool.shutdown(wait=True)
 
     def before_fork(self) -> None:
@@ -116,7 +116,7 @@ class ThreadJobRunner(_LocalRunner):
         self._pool = ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="analytics-core-job")
         self._changed = threading.Condition()
         self._turns: Turns[_Ticket] = Turns(self._workers, most_per_queue=self._most_per_queue)
-        self._held = 0
+        self._running = 0
 
     def _start_next(self) -> None:
         """Hand over the work whose turn it is; whoever calls holds the lock."""
@@ -141,7 +141,7 @@ class ThreadJobRunner(_LocalRunner):
 
     def _end(self, queue: str) -> None:
         """Count work that is over and hand over the next; whoever calls holds the lock."""
-        self._held -= 1
+        self._running -= 1
         self._turns.end(queue)
         self._start_next()
         self._changed.notify_all()

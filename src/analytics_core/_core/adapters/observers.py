@@ -81,7 +81,7 @@ class GuardedObserver:
         self._is_running = False
         self._is_closing = False
         self._is_closed = threading.Event()
-        self._told_at: float | None = None
+        self._reported_at: float | None = None
         self._calls_since: float | None = None
 
     def observe(self, observation: Observation) -> None:
@@ -156,6 +156,6 @@ class GuardedObserver:
 
     def _tell(self, what: str) -> None:
         now = time.monotonic()
-        if self._told_at is None or now - self._told_at > _QUIET_S:
-            self._told_at = now
+        if self._reported_at is None or now - self._reported_at > _QUIET_S:
+            self._reported_at = now
             _LOG.warning("the observer %s; answers go on", what)

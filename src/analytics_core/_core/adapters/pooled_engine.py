@@ -33,7 +33,7 @@ class EngineKey:
 class PooledEngine:
     """An engine, the session that made it, what it was made from, which file that was, and whom its server needs.
 
-    `asked_at` is when somebody last asked for it, in seconds of the monotonic clock.
+    `requested_at` is when somebody last asked for it, in seconds of the monotonic clock.
     """
 
     engine: sa.Engine
@@ -41,7 +41,7 @@ class PooledEngine:
     request: OpenRequest
     file_id: tuple[int, int] | None
     authorities: AuthoritiesFile | None
-    asked_at: float = 0.0
+    requested_at: float = 0.0
 
     @property
     def is_in_use(self) -> bool:

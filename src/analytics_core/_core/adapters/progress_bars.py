@@ -56,7 +56,7 @@ class TqdmProgress:
             return
         self._is_busy = True
         try:
-            yield lambda done: _told(bar, done)
+            yield lambda done: _update(bar, done)
         finally:
             self._is_busy = False
             with suppress(Exception):  # a closed terminal must not stop the work
@@ -71,8 +71,8 @@ class TqdmProgress:
         with suppress(Exception):  # as above
             # Only what stands here is set: tqdm would start a thread of its own to watch over its bars.
             kind = type("_Bar", (tqdm,), {"monitor_interval": 0})
-            shown_at: Any = _NotebookLine() if _is_notebook() else sys.stderr
-            return kind(total=total, desc=work, unit=f" {unit}", delay=self._delay_s, leave=False, file=shown_at)
+            output: Any = _NotebookLine() if _is_notebook() else sys.stderr
+            return kind(total=total, desc=work, unit=f" {unit}", delay=self._delay_s, leave=False, file=output)
         return None
 
 
@@ -96,25 +96,25 @@ class _NotebookLine:
             self._show({"text/plain": line})
         return len(text)
 
-    def _show(self, shown: dict[str, str]) -> None:
+    def _show(self, bundle: dict[str, str]) -> None:
         if self._display is not None:
-            self._display.update(shown, raw=True)
+            self._display.update(bundle, raw=True)
             return
         display = sys.modules["IPython"].display.display
-        self._display = display(shown, raw=True, display_id=True)
+        self._display = display(bundle, raw=True, display_id=True)
 
     def flush(self) -> None:
         """Do nothing: each line is shown at once."""
 
 
-def shown_progress(chosen: bool | Progress | None) -> Progress:
+def progress_display(chosen: bool | Progress | None) -> Progress:
     """Return what shows progress: None is bars where somebody watches, true and false are always and never."""
     if chosen is None or chosen is True:
         return TqdmProgress(is_forced=chosen is True)
     return SilentProgress() if chosen is False else chosen
 
 
-def _told(bar: Any, done: int) -> None:
+def _update(bar: Any, done: int) -> None:
     with suppress(Exception):  # as above
         bar.update(done)
 

@@ -151,7 +151,7 @@ class EmailNotifier:
         code = session.reply()
         if code < 100:
             raise OSError("no reply")
-        attempt.tell_rest(code, "the mail", left_out=mail.left_out)
+        attempt.tell_rest(code, "the mail", note=mail.omitted)
 
     def _room(self, session: SmtpSession, headers: bytes) -> int:
         """Return the bytes that a mail may have, less what its headers have beyond the usual."""
@@ -161,8 +161,8 @@ class EmailNotifier:
 
     def _announce(self, session: SmtpSession, attempt: _MailAttempt, size: int) -> bool:
         """Name sender and addresses; tell whether the server takes the mail for one of them."""
-        told = f" SIZE={size}" if session.takes_sizes else ""
-        code = session.command(f"MAIL FROM:<{self._sender.address}>{told}")
+        size_option = f" SIZE={size}" if session.takes_sizes else ""
+        code = session.command(f"MAIL FROM:<{self._sender.address}>{size_option}")
         if code != 250:
             raise unexpected_reply(code, "MAIL FROM")
         for address, names in attempt.open.items():
@@ -183,9 +183,9 @@ class _MailAttempt:
     """
 
     def __init__(self, addresses: Iterable[str]) -> None:
-        self._asked = tuple(addresses)
+        self._addresses = tuple(addresses)
         self.open: dict[str, list[str]] = {}
-        for address in self._asked:
+        for address in self._addresses:
             self.open.setdefault(parse_address(address).address, []).append(address)
         self.may_have_arrived = False
         self._guard = threading.Lock()
@@ -216,31 +216,31 @@ class _MailAttempt:
     def is_any_open(self) -> bool:
         """Whether there is an address of which nothing is told yet."""
         with self._guard:
-            return len(self._found) < len(self._asked)
+            return len(self._found) < len(self._addresses)
 
     def tell(self, names: Iterable[str], code: int, to: str) -> None:
         """Put down that the server refuses these addresses, with this code as its answer to what was said."""
         error = unexpected_reply(code, to)
         self._put(names, DeliveryState.UNAVAILABLE if error.retryable else DeliveryState.REFUSED, error.message)
 
-    def tell_rest(self, code: int, to: str, *, left_out: str) -> None:
+    def tell_rest(self, code: int, to: str, *, note: str) -> None:
         """Put down the server's answer to all of the mail for all the others."""
         if code >= 300:
-            self.tell(self._asked, code, to)
+            self.tell(self._addresses, code, to)
         else:
-            self._put(self._asked, DeliveryState.DELIVERED, left_out)
+            self._put(self._addresses, DeliveryState.DELIVERED, note)
 
     def end(self, reason: str, *, is_lasting: bool = False) -> None:
         """Put down for all the others why they were not reached, or that nobody knows."""
         if self.may_have_arrived:
             why = f"all of the mail was sent, and no answer came: {reason}"
-            self._put(self._asked, DeliveryState.UNKNOWN, why)
-        self._put(self._asked, DeliveryState.REFUSED if is_lasting else DeliveryState.UNAVAILABLE, reason)
+            self._put(self._addresses, DeliveryState.UNKNOWN, why)
+        self._put(self._addresses, DeliveryState.REFUSED if is_lasting else DeliveryState.UNAVAILABLE, reason)
 
     def deliveries(self) -> tuple[Delivery, ...]:
         """Return what became of the mail at each address, in their order."""
         with self._guard:
-            return tuple(self._found[address] for address in self._asked)
+            return tuple(self._found[address] for address in self._addresses)
 
     def _put(self, names: Iterable[str], state: DeliveryState, reason: str) -> None:
         """Put down what became of the mail at these addresses, where nothing is told yet."""
@@ -252,11 +252,11 @@ class _MailAttempt:
 # ---------------------------------------------------------------------------------------------------------- the parts
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RenderedMail:
-    """The parts of a message as they are sent; `left_out` says what is not in them."""
+    """The parts of a message as they are sent; `omitted` says what is not in them."""
 
     body: bytes
     size_bytes: int
-    left_out: str
+    omitted: str
 
 
 @dataclass(slots=True)
@@ -290,18 +290,18 @@ class _RenderedMails:
 
 
 def _render(message: Message, room: int) -> _RenderedMail:
-    shown, left_out = fitted(message, max_bytes=max(room, 0))
-    body = b"".join(mail_parts(shown))  # ends with a line break, so that a dot behind it stands alone
-    is_cut = not left_out and shown.text != message.text
+    mail, omitted = fitted(message, max_bytes=max(room, 0))
+    body = b"".join(mail_parts(mail))  # ends with a line break, so that a dot behind it stands alone
+    is_cut = not omitted and mail.text != message.text
     return _RenderedMail(
-        body=_LINE_WITH_DOT.sub(b"..", body), size_bytes=len(body), left_out=_told(left_out, is_cut=is_cut)
+        body=_LINE_WITH_DOT.sub(b"..", body), size_bytes=len(body), omitted=_omission_note(omitted, is_cut=is_cut)
     )
 
 
-def _told(left_out: Sequence[Attachment], *, is_cut: bool) -> str:
+def _omission_note(omitted: Sequence[Attachment], *, is_cut: bool) -> str:
     if is_cut:
         return "the end of its text was left out, with which the mail would have been too large"
-    names = ", ".join(file.name for file in left_out)
+    names = ", ".join(file.name for file in omitted)
     return f"left out, as the mail would have been too large: {names}" if names else ""
 
 

@@ -178,8 +178,8 @@ class SmtpSession:
     @property
     def max_bytes(self) -> int | None:
         """The size of mail that the server takes, in bytes; None where it does not say."""
-        told = self._client.esmtp_features.get("size", "").strip()
-        return (int(told) or None) if told.isascii() and told.isdigit() and len(told) < 19 else None
+        size = self._client.esmtp_features.get("size", "").strip()
+        return (int(size) or None) if size.isascii() and size.isdigit() and len(size) < 19 else None
 
     @property
     def takes_sizes(self) -> bool:
@@ -291,10 +291,10 @@ class SmtpPool:
     def put(self, session: SmtpSession) -> None:
         """Keep a connection for the next mail."""
         try:
-            is_kept = self._keep(session)
+            is_pooled = self._keep(session)
         except ThreadLimitError:  # nobody would close it
-            is_kept = False
-        if not is_kept:
+            is_pooled = False
+        if not is_pooled:
             session.close()
 
     def close(self) -> None:

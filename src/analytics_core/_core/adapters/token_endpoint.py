@@ -93,10 +93,10 @@ def _object_of(status: int, body: bytes) -> Mapping[str, Any]:
         raise TokenEndpointError(f"the token endpoint answered with status {status}")
     if len(body) > MOST_BYTES:
         raise malformed(f"it has more than {MOST_BYTES} bytes")
-    told = _read_json(body)
-    is_refusal = 400 <= status <= 403 and isinstance(told, dict) and isinstance(told.get("error"), str)
-    if isinstance(told, dict) and (200 <= status < 300 or is_refusal):
-        return told
+    content = _read_json(body)
+    is_refusal = 400 <= status <= 403 and isinstance(content, dict) and isinstance(content.get("error"), str)
+    if isinstance(content, dict) and (200 <= status < 300 or is_refusal):
+        return content
     raise malformed("it is no JSON object" if 200 <= status < 300 else f"it has status {status}")
 
 

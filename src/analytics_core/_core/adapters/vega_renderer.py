@@ -31,7 +31,7 @@ _PROGRAM: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from analytics_core._core.adapters.vega_worker import main; main(json.loads(sys.argv[2]), sys.argv[3])"
 )
-_KEPT_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMPDIR")
+_PASSED_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMPDIR")
 _SCALES: Final = (0.1, 10.0)
 _END_S: Final = 5.0
 
@@ -113,7 +113,7 @@ class VegaRenderer:
             text = json.dumps(specification, allow_nan=False)
         except (TypeError, ValueError, RecursionError):
             raise PictureError("the specification of a picture holds something that is no JSON value") from None
-        return self._asked("specification", [text], format, scale)
+        return self._render("specification", [text], format, scale)
 
     def render_pages(self, pages: Sequence[str], *, format: PictureFormat, scale: float = 1.0) -> bytes:
         """Return SVG pages as one picture.
@@ -123,7 +123,7 @@ class VegaRenderer:
         """
         if not pages or (len(pages) > 1 and format is not PictureFormat.PDF):
             raise PictureError(f"{len(pages)} pages do not make one {PictureFormat(format).name}; PDF takes several")
-        return self._asked("pages", list(pages), format, scale)
+        return self._render("pages", list(pages), format, scale)
 
     def close(self) -> None:
         """End the processes; whoever waits for one gets a PictureError. A handler of a signal may call it."""
@@ -146,7 +146,7 @@ class VegaRenderer:
         self._is_closed = was_closed
 
     # -------------------------------------------------------------------------------------------------------- inside
-    def _asked(self, kind: str, texts: Sequence[str], format: PictureFormat, scale: float) -> bytes:
+    def _render(self, kind: str, texts: Sequence[str], format: PictureFormat, scale: float) -> bytes:
         least, most = _SCALES
         if not least <= scale <= most:
             raise PictureError(f"the scale of a picture must lie between {least:g} and {most:g}")
@@ -258,7 +258,7 @@ class _Process:
     """
 
     def __init__(self, command: Sequence[str], fonts: Sequence[str]) -> None:
-        kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        environment = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
         if not command[0]:
             raise PictureError("this program has no interpreter of its own; name one: VegaRenderer(python=...)")
         self._folder = ""
@@ -277,7 +277,7 @@ class _Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**kept, "TZ": "UTC", "FONTCONFIG_FILE": fonts_file},
+                env={**environment, "TZ": "UTC", "FONTCONFIG_FILE": fonts_file},
                 process_group=0,  # Ctrl-C in a terminal or notebook is for the parent, which decides
             )
         except (OSError, MemoryError) as error:

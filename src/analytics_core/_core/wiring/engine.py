@@ -117,7 +117,7 @@ def _oauth(parts: Components, client_of: ClientOf) -> OAuthParts:
     from analytics_core._engine.oauth.flow import AuthorizationFlow
     from analytics_core._engine.oauth.state import StateSigner
     from analytics_core._engine.oauth.stored_tokens import StoredTokens
-    from analytics_core._engine.oauth.tokens import OAuthTokens
+    from analytics_core._engine.oauth.token_renewal import OAuthTokens
 
     settings = parts.settings
     stored, requests = StoredTokens(parts.store, parts.clock), TokenRequests(parts.token_endpoint)
@@ -142,7 +142,7 @@ def _databases(parts: Components, gate: Gate, row_security: Once[RowSecurity], t
         parts.connector,
         tokens,
         timeout_s=limit_s,
-        may_see=lambda asked, schema: parts.policy.can_read_tables(asked.actor, asked.database, schema=schema),
+        may_see=lambda request, schema: parts.policy.can_read_tables(request.actor, request.database, schema=schema),
     )
     names = CachedNames(reflector, parts.cache, EntrySeal(parts.settings.key))
     metadata = MetadataReader(

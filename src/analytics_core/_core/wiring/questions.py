@@ -25,8 +25,8 @@ from analytics_core._engine.querying.preparing import Preparer, StoredFragments
 from analytics_core._engine.querying.reading import LISTS_OF_VALUES, ContextReader
 from analytics_core._engine.querying.ready_query import ReadyQueries
 from analytics_core._engine.querying.result_cache import StoredResults
+from analytics_core._engine.querying.row_security_report import Simulations
 from analytics_core._engine.querying.runner import QueryRunner
-from analytics_core._engine.querying.simulation import Simulations
 from analytics_core._engine.querying.stored_statements import StoredStatements
 from analytics_core._engine.querying.template_lookups import LookupFactory
 from analytics_core._engine.querying.templating import QueryTemplates

@@ -204,7 +204,7 @@ def plain_output(scope: PlanningContext, expr: ColumnExpr | FragmentExpr, *, lab
         label=label,
         expr=expr,
         role=OutputRole.COLUMN,
-        kind=expr.kind if stored is None else stored.shown_kind,
+        kind=expr.kind if stored is None else stored.display_kind,
         origin=origin,
         is_temporal=expr.time is not None,
         nullable=expr.nullable if isinstance(expr, ColumnExpr) else None,

@@ -121,7 +121,7 @@ _AFTER: Final[Mapping[Comparison, Comparison]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class ShownMoment:
+class FilterMoment:
     """A moment that a filter names, naive UTC: an exact one, or a millisecond.
 
     `until` is where the millisecond ends; None: with the calendar.
@@ -132,7 +132,7 @@ class ShownMoment:
     is_exact: bool = True
 
 
-def shown_moment(value: Any, *, column: str, hours: int) -> ShownMoment:
+def filter_moment(value: Any, *, column: str, hours: int) -> FilterMoment:
     """Return the moment of a filter's value, `hours` earlier, as it is stored.
 
     Raises:
@@ -141,16 +141,16 @@ def shown_moment(value: Any, *, column: str, hours: int) -> ShownMoment:
     try:
         value = milliseconds_in(value)
         since = as_moment(value, column=column) - timedelta(hours=hours)
-        is_whole = isinstance(value, int | float) and value == int(value)
-        if not is_whole:
-            return ShownMoment(since)
+        is_integer = isinstance(value, int | float) and value == int(value)
+        if not is_integer:
+            return FilterMoment(since)
         until = since + _MILLISECOND if since <= _LAST_MILLISECOND - _MILLISECOND else None
-        return ShownMoment(since, until, is_exact=False)
+        return FilterMoment(since, until, is_exact=False)
     except OverflowError:
         raise FilterValueError(f"column {column!r} takes dates between the years 1 and 9999") from None
 
 
-def compare_moment(left: PlanExpr, op: Comparison, moment: ShownMoment) -> Predicate:
+def compare_moment(left: PlanExpr, op: Comparison, moment: FilterMoment) -> Predicate:
     """Return `left op moment`."""
     if moment.is_exact or not _is_fine(left):
         return Compare(left, op, moment.since)
@@ -165,7 +165,7 @@ def compare_moment(left: PlanExpr, op: Comparison, moment: ShownMoment) -> Predi
     return Compare(left, op, moment.since)
 
 
-def member_moments(left: PlanExpr, moments: Sequence[ShownMoment], *, with_null: bool, negated: bool) -> Predicate:
+def member_moments(left: PlanExpr, moments: Sequence[FilterMoment], *, with_null: bool, negated: bool) -> Predicate:
     """Return that `left` is one of the moments, or none of them; see `InValues` for NULL."""
     distinct = tuple(dict.fromkeys(moments))
     ranges = [moment for moment in distinct if not moment.is_exact] if _is_fine(left) else []
@@ -187,12 +187,12 @@ def _is_fine(left: PlanExpr) -> bool:
     return left.time.encoding in _FINE or left.time.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL)
 
 
-def _inside_millisecond(left: PlanExpr, moment: ShownMoment) -> Predicate:
+def _inside_millisecond(left: PlanExpr, moment: FilterMoment) -> Predicate:
     assert isinstance(left, ColumnExpr | FragmentExpr)  # noqa: S101 - fine ones are; tells the type checker
     return Within(left, moment.since, moment.until)
 
 
-def _outside_millisecond(left: PlanExpr, moment: ShownMoment) -> Predicate:
+def _outside_millisecond(left: PlanExpr, moment: FilterMoment) -> Predicate:
     before = Compare(left, Comparison.LESS, moment.since)
     if moment.until is None:
         return before

@@ -198,8 +198,8 @@ class Safety:
             return True
         if left.declared is None:
             return False
-        can_be_told = self.spec.as_declared(exp.Null(), left.declared) is not None
-        return can_be_told or self.stored.get(left.name) == left.declared
+        can_declare = self.spec.as_declared(exp.Null(), left.declared) is not None
+        return can_declare or self.stored.get(left.name) == left.declared
 
     def of_groups(self, predicate: Predicate) -> bool:
         """Tell whether a condition in HAVING is safe: it is tested on groups alone, and what it groups is safe."""

@@ -11,13 +11,13 @@ from typing import Any
 from analytics_core._engine.compile.advanced_types import AdvancedDataType
 from analytics_core._engine.compile.columns import adhoc_column, column_by_name, parse_grain, timed
 from analytics_core._engine.compile.comparisons import (
-    ShownMoment,
+    FilterMoment,
     can_equal,
     compare_moment,
     compare_number,
+    filter_moment,
     member_moments,
     predicate_of,
-    shown_moment,
 )
 from analytics_core._engine.compile.metrics import saved_metric
 from analytics_core._engine.compile.plan import (
@@ -38,7 +38,7 @@ from analytics_core._engine.compile.plan import (
     RejectedFilter,
 )
 from analytics_core._engine.compile.planning_context import PlanningContext
-from analytics_core._engine.compile.values import bytes_shown_as, convert
+from analytics_core._engine.compile.values import bytes_displayed_as, convert
 from analytics_core._engine.engines.spec import BindValue
 from analytics_core._engine.engines.types import NumberRange, ValueKind
 from analytics_core.errors import FilterValueError
@@ -74,9 +74,9 @@ class Target:
     hours: int = 0
     nested: bool = False
 
-    def moment(self, value: Any) -> ShownMoment:
+    def moment(self, value: Any) -> FilterMoment:
         """Return the stored moments that are shown as `value`; FilterValueError when it is none."""
-        return shown_moment(value, column=self.label, hours=self.hours)
+        return filter_moment(value, column=self.label, hours=self.hours)
 
 
 def filter_name(item: ChartDataFilter) -> str:
@@ -220,7 +220,11 @@ def _comparison(target: Target, op: FilterOperator, value: Any) -> Predicate:
         raise FilterValueError(f"filter on {target.label!r}: Booleans are compared with == and != only")
     if target.temporal or target.kind.is_temporal:
         return compare_moment(target.expr, _COMPARISONS[op], target.moment(single))
-    if target.kind is ValueKind.BYTES and op in _EQUALITIES and len(bytes_shown_as(single, column=target.label)) > 1:
+    if (
+        target.kind is ValueKind.BYTES
+        and op in _EQUALITIES
+        and len(bytes_displayed_as(single, column=target.label)) > 1
+    ):
         return _membership(target, _EQUALITIES[op], [single])
     converted = convert(single, target.kind, column=target.label)
     if target.kind.is_numeric and isinstance(converted, int | float | Decimal):
@@ -258,7 +262,7 @@ def _membership(target: Target, op: FilterOperator, value: Any) -> Predicate:
         return member_moments(target.expr, moments, with_null=with_null, negated=negated)
     converted: list[BindValue]
     if target.kind is ValueKind.BYTES:
-        converted = [held for single in present for held in bytes_shown_as(single, column=target.label)]
+        converted = [variant for single in present for variant in bytes_displayed_as(single, column=target.label)]
     else:
         converted = [convert(single, target.kind, column=target.label) for single in present]
     if target.kind.is_numeric:

@@ -100,7 +100,7 @@ def _extreme_moment(
     if is_read and not source.kind.is_temporal:
         source = replace(source, kind=ValueKind.TIMESTAMP, time=TimeFormat(encoding=TimeEncoding.TIMESTAMP))
     stored = stored_moment(scope, source)
-    kind = source.kind if stored is None else stored.shown_kind
+    kind = source.kind if stored is None else stored.display_kind
     output = _metric_output(AggregateExpr(aggregate, operand), label=label, kind=kind, origin=origin)
     return replace(output, stored=stored)
 

@@ -138,11 +138,11 @@ def notes_of_order(
     """Return what a reader of pages should know: where two rows that differ may come in any order."""
     if query.metrics is not None or query.is_rowcount or not order or scope.view.key:
         return ()
-    left = [output.label for output in outputs if not _sortable(output, scope)]
-    if not left:
+    cols = [output.label for output in outputs if not _sortable(output, scope)]
+    if not cols:
         return ()
     return (
-        f"rows that differ in {', '.join(map(repr, left))} alone come in any order, and pages may lose or repeat them: "
+        f"rows that differ in {', '.join(map(repr, cols))} alone come in any order, and pages may lose or repeat them: "
         f"{scope.view.spec.label} may be unable to sort by that, and no primary key of the dataset is known",
     )
 

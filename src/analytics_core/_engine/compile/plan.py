@@ -138,7 +138,7 @@ class StoredMoment:
     hours: int = 0
 
     @property
-    def shown_kind(self) -> ValueKind:
+    def display_kind(self) -> ValueKind:
         """The kind of the moments that are shown; a zone stays."""
         return self.kind if self.kind is ValueKind.TIMESTAMPTZ else ValueKind.TIMESTAMP
 

@@ -97,8 +97,8 @@ def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSourc
 def _key(dataset: Dataset, columns: Mapping[str, DatasetColumn]) -> tuple[str, ...]:
     """Return the primary key, if the dataset has all of it: a column that may be null (SQLite) makes no row unique."""
     found = [columns.get(name) for name in dataset.primary_key]
-    is_whole = all(column and not column.expression and column.nullable is False for column in found)
-    return dataset.primary_key if is_whole else ()
+    is_complete = all(column and not column.expression and column.nullable is False for column in found)
+    return dataset.primary_key if is_complete else ()
 
 
 def _length(type_text: str | None) -> int | None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from analytics_core._engine.compile.calendar import CalendarUnit, add_units, middle_of, start_of, truncate
 from analytics_core._engine.compile.time_range.moments import Moment
 from analytics_core._engine.compile.time_range.parser import parse_moment, parse_time_range
-from analytics_core._engine.compile.time_range.tokens import shown
+from analytics_core._engine.compile.time_range.tokens import quoted_text
 from analytics_core.errors import TimeOffsetError, TimeRangeError
 from analytics_core.models.enums import TimeGrain
 
@@ -81,7 +81,7 @@ class TimeOffset:
             return moment + distance
         except OverflowError:
             raise TimeOffsetError(
-                f"time offset {shown(self.text)} leads outside the years 1 to 9999; write a smaller one"
+                f"time offset {quoted_text(self.text)} leads outside the years 1 to 9999; write a smaller one"
             ) from None
 
     def _distance(self, since: datetime, until: datetime) -> timedelta:
@@ -121,7 +121,7 @@ def _single(text: str, node: Moment) -> TimeOffset:
 def _date_range(text: str) -> TimeOffset:
     start, end = (_date(text, side) for side in parse_time_range(text).sides or (None, None))
     if start > end:
-        raise TimeOffsetError(f"time offset {shown(text)} ends before it starts; write the earlier date first")
+        raise TimeOffsetError(f"time offset {quoted_text(text)} ends before it starts; write the earlier date first")
     return TimeOffset(text=text, kind=OffsetKind.DATE_RANGE, start=start, end=end)
 
 
@@ -133,6 +133,6 @@ def _date(text: str, node: Moment | None) -> datetime:
 
 def _rejected(text: str) -> TimeOffsetError:
     return TimeOffsetError(
-        f"time offset {shown(text)} is not understood; write '1 year ago', '28 days ago', '1 week later', 'inherit', "
-        "a date such as '2023-06-01' or two dates '2023-01-01 : 2024-01-01'"
+        f"time offset {quoted_text(text)} is not understood; write '1 year ago', '28 days ago', '1 week later', "
+        "'inherit', a date such as '2023-06-01' or two dates '2023-01-01 : 2024-01-01'"
     )

@@ -156,10 +156,10 @@ def _boolean(value: Any, column: str) -> BindValue:
 
 
 def _bytes(value: Any, column: str) -> BindValue:
-    return bytes_shown_as(value, column=column)[0]
+    return bytes_displayed_as(value, column=column)[0]
 
 
-def bytes_shown_as(value: Any, *, column: str) -> tuple[bytes, ...]:
+def bytes_displayed_as(value: Any, *, column: str) -> tuple[bytes, ...]:
     """Return the bytes that answers show as this text: UTF-8, and what `0x` and digits stand for, where that is none.
 
     A text such as `0x00ff` is shown of two bytes and of six.
@@ -180,9 +180,9 @@ def _plain(value: Any, column: str) -> BindValue:
 
 
 def _misfit(value: object, column: str, wanted: str) -> FilterValueError:
-    shown = repr(value)
-    shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    return FilterValueError(f"column {column!r} cannot be compared with {shown}; it takes {wanted}")
+    text = repr(value)
+    text = text if len(text) <= 80 else text[:77] + "..."
+    return FilterValueError(f"column {column!r} cannot be compared with {text}; it takes {wanted}")
 
 
 _CONVERTERS: Mapping[ValueKind, Callable[[Any, str], BindValue]] = {

@@ -65,7 +65,7 @@ def unwrapped(node: exp.Expr) -> exp.Expr:
     return node.this if isinstance(node, exp.Paren) else node
 
 
-def whole_quotient(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+def int_quotient(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Return `left DIV right` of MySQL's family."""
     return exp.IntDiv(this=operand(left), expression=operand(right))
 

@@ -74,7 +74,7 @@ class Syntax:
     groups_comparisons: bool = False
     reads_fields: bool = False
     extremes_of_values: bool = False
-    told_sizes: Mapping[str, int | None] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    size_arguments: Mapping[str, int | None] = field(default_factory=lambda: MappingProxyType({}), hash=False)
 
 
 STANDARD_SYNTAX: Final = Syntax()
@@ -243,13 +243,13 @@ class TrustedAuthorities:
     settings: Mapping[str, Mapping[str, Any]]
 
     @classmethod
-    def given_by(cls, argument: str | tuple[str, str], **told: Any) -> TrustedAuthorities:
-        """Return those of a driver that takes the file by this argument, and is `told` one value of each setting.
+    def given_by(cls, argument: str | tuple[str, str], **options: Any) -> TrustedAuthorities:
+        """Return those of a driver that takes the file by this argument, and one value of each of the `options`.
 
         Two names are those of an argument that is a mapping, and of its key.
         """
         outer, inner = (argument, None) if isinstance(argument, str) else argument
-        settings = {option: {"": value, str(value).casefold(): value} for option, value in told.items()}
+        settings = {option: {"": value, str(value).casefold(): value} for option, value in options.items()}
         return cls(file=lambda path: {outer: path if inner is None else {inner: path}}, settings=settings)
 
 

@@ -275,9 +275,9 @@ class NumberRange:
 
 def bytes_text(value: bytes | bytearray | memoryview) -> str:
     """Return what answers show for bytes: their UTF-8 text, or `0x` and digits where it is none or holds a NUL."""
-    held = bytes(value)
+    content = bytes(value)
     try:
-        text = held.decode()
+        text = content.decode()
     except UnicodeDecodeError:
         text = "\0"
-    return "0x" + held.hex() if "\0" in text else text
+    return "0x" + content.hex() if "\0" in text else text

@@ -48,7 +48,7 @@ from analytics_core.ports import Clock, MetadataStore
 KIND: Final = "budget"
 """The kind of the records under which the store holds what a day has spent."""
 
-_KEPT: Final = timedelta(days=8)
+_RETENTION: Final = timedelta(days=8)
 _EVERY_S: Final = 1.0
 _ATTEMPTS: Final = 3
 _PATIENCE_S: Final = 20.0
@@ -287,7 +287,7 @@ def _add(unit: UnitOfWork, key: str, amounts: Amounts) -> Amounts:
     if record is not None:
         unit.key_values.update(replace(record, value=value), actor_id=None)
     else:
-        gone_on = datetime.combine(date.fromisoformat(_day(key)), time_of_day.min, tzinfo=UTC) + _KEPT
+        gone_on = datetime.combine(date.fromisoformat(_day(key)), time_of_day.min, tzinfo=UTC) + _RETENTION
         unit.key_values.append(KeyValue(kind=KIND, key=key, value=value, expires_on=gone_on), actor_id=None)
     return total
 

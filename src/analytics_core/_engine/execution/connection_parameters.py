@@ -101,7 +101,7 @@ def parameters_of(uri: str | Secret, spec: EngineSpec) -> dict[str, Any] | None:
     facts = spec.parameters
     is_encrypted = bool(facts.encryption) and all(url.query.get(k) == v for k, v in facts.encryption.items())
     query = {k: v for k, v in url.query.items() if not (is_encrypted and k in facts.encryption)}
-    told = {
+    parameters = {
         "host": url.host,
         "port": url.port,
         "database": url.database,
@@ -110,9 +110,9 @@ def parameters_of(uri: str | Secret, spec: EngineSpec) -> dict[str, Any] | None:
         "encryption": is_encrypted,
         "query": {name: MASK if is_secret_name(name) else value for name, value in query.items()},
     }
-    if any(told[name] for name in told if name not in facts.names):
+    if any(parameters[name] for name in parameters if name not in facts.names):
         return None
-    return {name: told[name] for name in facts.names}
+    return {name: parameters[name] for name in facts.names}
 
 
 Look = Callable[[str, int | None], Problem | None]

@@ -315,19 +315,21 @@ def _check_options(options: Mapping[str, Any], spec: EngineSpec) -> None:
         if not isinstance(value, str | int | float | bool) or len(str(value)) > _LONGEST_VALUE:
             raise _error(spec, f"connection option {name!r} must be one short value")
         if not _takes(allowed[name], value):
-            raise _error(spec, f"connection option {name!r} must be {_told(allowed[name])}, not {str(value)[:60]!r}")
+            raise _error(
+                spec, f"connection option {name!r} must be {_expectation(allowed[name])}, not {str(value)[:60]!r}"
+            )
 
 
 def _takes(words: frozenset[str] | range | None, value: Scalar) -> bool:
     """Tell whether an option of these words (none: a whole number; None: any) takes a value; JSON has Booleans."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    is_whole = text.isascii() and text.isdigit()
+    is_integer = text.isascii() and text.isdigit()
     if isinstance(words, range):
-        return is_whole and int(text) in words
-    return words is None or text in words or (not words and is_whole)
+        return is_integer and int(text) in words
+    return words is None or text in words or (not words and is_integer)
 
 
-def _told(words: frozenset[str] | range | None) -> str:
+def _expectation(words: frozenset[str] | range | None) -> str:
     if isinstance(words, range):
         return f"a whole number from {words[0]} to {words[-1]}"
     return " or ".join(sorted(words or ())) or "a whole number"

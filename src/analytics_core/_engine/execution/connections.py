@@ -208,7 +208,7 @@ class Loan(Generic[Result]):
         self._is_connected = False
 
     @property
-    def left_s(self) -> float:
+    def remaining_s(self) -> float:
         """The seconds that are left; none or fewer when the time is over."""
         return self._deadline - time.monotonic()
 
@@ -226,7 +226,7 @@ class Loan(Generic[Result]):
         finally:
             token.detach(self.stopper)
         if isinstance(outcome, Failure):
-            raise self.told(outcome)
+            raise self.to_error(outcome)
         return outcome
 
     def interrupt(self, pending: PendingCall[Result | Failure] | None) -> None:
@@ -238,7 +238,7 @@ class Loan(Generic[Result]):
     def _wait(self, pending: PendingCall[Result | Failure]) -> Result | Failure:
         """Return the outcome, or give up what is late: its thread ends when its driver lets it."""
         self.stopper.on_stop(pending.wake)
-        is_over = pending.wait(self.left_s) or self._is_soon_over(pending)
+        is_over = pending.wait(self.remaining_s) or self._is_soon_over(pending)
         return pending.result() if is_over else self.given_up()
 
     def _is_soon_over(self, pending: PendingCall[Result | Failure]) -> bool:
@@ -266,7 +266,9 @@ class Loan(Generic[Result]):
                 if error := self._stop_error():
                     raise error
                 try:
-                    result = self._work(connection, session_of(self._engine), self.stopper, max(self.left_s, 0.001))
+                    result = self._work(
+                        connection, session_of(self._engine), self.stopper, max(self.remaining_s, 0.001)
+                    )
                 finally:
                     # Before the connection goes back: no interrupt may reach whoever gets it next.
                     self.stopper.finish()
@@ -297,7 +299,7 @@ class Loan(Generic[Result]):
         raised_in = str(frame.f_globals.get("__name__", ""))
         return raised_in.partition(".")[0] in (dbapi.__name__.partition(".")[0], *_CLIENTS_OF_DRIVERS)
 
-    def told(self, failure: Failure) -> AnalyticsError:
+    def to_error(self, failure: Failure) -> AnalyticsError:
         """Return the error to raise for a failure; a connection that was lost is logged."""
         if failure.lost:
             database_id = self._admission.database.id

@@ -96,10 +96,10 @@ def _as_integers(types: frozenset[type], values: Sequence[Any]) -> list[Any]:
     if types == {int}:
         return list(values)
     _require(types, int, bool, float, Decimal)
-    whole = _each(values, int)
-    if any(value is not None and value != number for value, number in zip(values, whole, strict=True)):
+    integers = _each(values, int)
+    if any(value is not None and value != number for value, number in zip(values, integers, strict=True)):
         raise MisfitError
-    return whole
+    return integers
 
 
 def _as_floats(types: frozenset[type], values: Sequence[Any]) -> list[Any]:

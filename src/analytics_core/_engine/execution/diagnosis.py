@@ -115,12 +115,12 @@ def diagnose(
         return _unknown(spec, code, what="could not run the statement" if is_connected else _NO_CONNECTION)
     pattern, match = found
     names = {kind: _cleaned(name) for kind, name in match.groupdict().items() if name is not None}
-    told = {kind: name for kind, name in names.items() if sent.tells(kind, name, spec=spec)}
+    reported = {kind: name for kind, name in names.items() if sent.tells(kind, name, spec=spec)}
     if "host" in names and sent.url is not None:  # the driver may tell the address of a name, and no port
-        told.setdefault("host", _cleaned(sent.url.host or "localhost"))
+        reported.setdefault("host", _cleaned(sent.url.host or "localhost"))
         if port := sent.url.port or spec.usual_port:
-            told.setdefault("port", str(port))
-    return _typed(pattern, told, spec=spec, code=code)
+            reported.setdefault("port", str(port))
+    return _typed(pattern, reported, spec=spec, code=code)
 
 
 def _message(error: BaseException) -> str:
@@ -166,8 +166,8 @@ def error_code(error: BaseException) -> str | None:
 
 
 def _cleaned(value: str) -> str:
-    shown = _CONTROL.sub(" ", value).strip()
-    return shown if len(shown) <= _LONGEST_NAME else f"{shown[:_LONGEST_NAME]}..."
+    text = _CONTROL.sub(" ", value).strip()
+    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}..."
 
 
 def _typed(pattern: ErrorPattern, names: Mapping[str, str], *, spec: EngineSpec, code: str | None) -> DatabaseError:
@@ -179,5 +179,5 @@ def _typed(pattern: ErrorPattern, names: Mapping[str, str], *, spec: EngineSpec,
 
 
 def _unknown(spec: EngineSpec, code: str | None, *, what: str) -> DatabaseError:
-    shown = f" (its error code: {code})" if code else ""
-    return DatabaseError(f"{spec.label} {what}{shown}", engine=spec.name, extra={"code": code} if code else {})
+    detail = f" (its error code: {code})" if code else ""
+    return DatabaseError(f"{spec.label} {what}{detail}", engine=spec.name, extra={"code": code} if code else {})

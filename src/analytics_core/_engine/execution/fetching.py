@@ -112,10 +112,10 @@ def fetch_rows(
     """
     columns = [_ColumnCollector(label, kind) for label, kind in zip(labels, kinds, strict=True)]
     source, nested = iter(rows), [place for place, kind in enumerate(kinds) if kind in _MAY_NEST]
-    read, held, size = 0, 0, _FIRST_BATCH_ROWS if give is None else _LARGEST_BATCH_ROWS
+    read, buffered, size = 0, 0, _FIRST_BATCH_ROWS if give is None else _LARGEST_BATCH_ROWS
     has_more, given, lost = False, 0, dict[str, int]()
     while not has_more:
-        most, room = min(size, limits.max_rows + 1 - read), limits.max_bytes - held
+        most, room = min(size, limits.max_rows + 1 - read), limits.max_bytes - buffered
         batch, weight = read_within(islice(source, most), most_bytes=min(room, _BATCH_BYTES), nested=nested)
         if not batch:
             break
@@ -127,17 +127,17 @@ def fetch_rows(
         read += len(batch)
         for column, values in zip(columns, zip(*batch, strict=True), strict=False):  # no values: no row may be shown
             column.add(values)
-        held = sum(map(_HELD_BYTES, columns)) or held + weight + _PLACE_BYTES * len(batch) * len(columns)
-        if held > limits.max_bytes:
+        buffered = sum(map(_STORED_BYTES, columns)) or buffered + weight + _PLACE_BYTES * len(batch) * len(columns)
+        if buffered > limits.max_bytes:
             raise too_large(limits, read)
         size = min(size * 8, _LARGEST_BATCH_ROWS)
         check()
-        if give is not None and not has_more and is_full(read - given, held):
-            part, given, held = _finished(columns, lost), read, 0
+        if give is not None and not has_more and is_full(read - given, buffered):
+            part, given, buffered = _finished(columns, lost), read, 0
             columns = [_ColumnCollector(column.name, column.kind) for column in part.columns]
             has_more = not give(part)
     frame, notes = _finished(columns, lost), notes_of_lost(lost)
-    return FetchedResult(frame=frame, has_more=has_more, fetched_bytes=held, notes=notes)
+    return FetchedResult(frame=frame, has_more=has_more, fetched_bytes=buffered, notes=notes)
 
 
 def _finished(columns: Sequence[_ColumnCollector], lost: dict[str, int]) -> Frame:
@@ -146,9 +146,9 @@ def _finished(columns: Sequence[_ColumnCollector], lost: dict[str, int]) -> Fram
     return frame
 
 
-def is_full(rows: int, held_bytes: int) -> bool:
+def is_full(rows: int, buffered_bytes: int) -> bool:
     """Tell whether so much is enough for a part of a result."""
-    return rows >= _PART_ROWS or held_bytes >= _BATCH_BYTES
+    return rows >= _PART_ROWS or buffered_bytes >= _BATCH_BYTES
 
 
 def read_within(
@@ -206,12 +206,12 @@ def fetch_arrow(
             batch = batch.slice(0, limits.max_rows - rows)
         rows += batch.num_rows
         part.add(batch)
-        if part.held_bytes > limits.max_bytes:
+        if part.stored_bytes > limits.max_bytes:
             raise too_large(limits, rows)
         check()
-        if give is not None and not has_more and is_full(part.rows, part.held_bytes):
+        if give is not None and not has_more and is_full(part.rows, part.stored_bytes):
             has_more = not give(part.finish())
-    spent = part.held_bytes
+    spent = part.stored_bytes
     frame = part.finish()
     notes = (*notes_of_lost(part.lost), *part.cut)
     return FetchedResult(frame=frame, has_more=has_more, fetched_bytes=spent, notes=notes)
@@ -228,13 +228,13 @@ class _ArrowPart:
 
     def _begin(self) -> None:
         self._batches: list[Any] = []
-        self.rows, self.held_bytes = 0, 0
+        self.rows, self.stored_bytes = 0, 0
 
     def add(self, batch: Any) -> None:
         """Take a batch."""
         self._batches.append(batch)
         self.rows += batch.num_rows
-        self.held_bytes += batch.nbytes
+        self.stored_bytes += batch.nbytes
 
     def finish(self) -> Frame:
         """Return the frame, and begin with the next one."""
@@ -251,7 +251,7 @@ class _ArrowPart:
         return frame
 
 
-_HELD_BYTES: Final = attrgetter("held_bytes")
+_STORED_BYTES: Final = attrgetter("stored_bytes")
 _MAY_NEST: Final = frozenset({ValueKind.UNKNOWN, ValueKind.OTHER})
 """Kinds whose values may be lists: arrays of PostgreSQL."""
 
@@ -259,7 +259,7 @@ _MAY_NEST: Final = frozenset({ValueKind.UNKNOWN, ValueKind.OTHER})
 class _ColumnCollector:
     """Gathers one column: first as Python values, then as Arrow chunks, back to Python values when a batch misfits.
 
-    `held_bytes` is what the column takes in memory by now; 0 as long as it is small: whoever reads weighs its rows.
+    `stored_bytes` is what the column takes in memory by now; 0 as long as it is small: whoever reads weighs its rows.
     """
 
     def __init__(self, name: str, kind: ValueKind) -> None:
@@ -269,7 +269,7 @@ class _ColumnCollector:
         self._chunks: list[Any] = []
         self._stays_plain = kind is ValueKind.OTHER
         self.nulls = 0
-        self.held_bytes = 0
+        self.stored_bytes = 0
 
     def add(self, values: tuple[Any, ...]) -> None:
         """Take one batch."""
@@ -283,7 +283,7 @@ class _ColumnCollector:
         if not self._stays_plain and self._can_settle(values):
             self._move_to_arrow()
         else:
-            self.held_bytes += _weight(values if self.held_bytes else self._values, self._kind)
+            self.stored_bytes += _weight(values if self.stored_bytes else self._values, self._kind)
 
     def _can_settle(self, values: tuple[Any, ...]) -> bool:
         """Whether the kind is known, or this batch shows it: nulls alone do not."""
@@ -294,7 +294,7 @@ class _ColumnCollector:
         # Values may have another kind than planned (SQLite); a sample tells, unless the plan said nothing.
         sample = values if self._kind is ValueKind.UNKNOWN else values[:_SAMPLE_ROWS]
         self._kind, _ = values_by_kind(self._kind, sample)
-        self.held_bytes = 0
+        self.stored_bytes = 0
         self._add_chunk(values)
 
     def _add_chunk(self, values: Sequence[Any]) -> None:
@@ -305,10 +305,10 @@ class _ColumnCollector:
             self._values = [value for chunk in self._chunks for value in chunk.to_pylist()]
             self._values.extend(values)
             self._chunks, self._stays_plain = [], True
-            self.held_bytes = _weight(self._values, self._kind)
+            self.stored_bytes = _weight(self._values, self._kind)
             return
         self._chunks.append(array)
-        self.held_bytes += int(array.nbytes)
+        self.stored_bytes += int(array.nbytes)
 
     def finish(self) -> FrameColumn:
         """Return the column."""
@@ -330,10 +330,10 @@ def _members_weight(value: Any) -> int:
     """Return the bytes of all that a list or map holds, at any depth; 0 for any other value."""
     weight, waiting = 0, [value]
     while waiting:
-        held = waiting.pop()
-        if isinstance(held, dict):
-            held = [*held, *held.values()]
-        if isinstance(held, list | tuple):
-            weight += sum(map(getsizeof, held))
-            waiting.extend(held)
+        node = waiting.pop()
+        if isinstance(node, dict):
+            node = [*node, *node.values()]
+        if isinstance(node, list | tuple):
+            weight += sum(map(getsizeof, node))
+            waiting.extend(node)
     return weight

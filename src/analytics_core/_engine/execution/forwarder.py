@@ -122,8 +122,8 @@ class Forwarder(SSHTunnelForwarder):  # type: ignore[misc]  # untyped
 
     def forget(self) -> None:
         """Close this process's copies of the sockets, in a forked child; the object must not be collected there."""
-        for held in (self._transport.sock, *(server.socket for server in self._server_list), *self.links):
-            held.close()
+        for sock in (self._transport.sock, *(server.socket for server in self._server_list), *self.links):
+            sock.close()
 
     def _get_transport(self) -> _Transport:
         transport = _Transport(_socket_to(self._addresses(self.ssh_host, self.ssh_port), self.ssh_port))

@@ -166,10 +166,10 @@ class Reflector:
     ) -> Result:
         """Answer a question on one connection in time; an error may repeat `names`, and those in `sql`."""
 
-        def ask(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> Result:
+        def ask(connection: sa.Connection, session: Session, stopper: Stopper, rest_s: float) -> Result:
             metadata = metadata_of(connection.dialect)
             with (
-                session.limited(connection, stopper, timeout_s=left_s),
+                session.limited(connection, stopper, timeout_s=rest_s),
                 metadata.free(connection.connection.driver_connection),
             ):
                 return question(metadata, connection)

@@ -54,8 +54,8 @@ class RequestBudget:
             RequestTimeoutError: no time is left.
             RequestLimitError: no statement is left.
         """
-        left_s = self._deadline - time.monotonic()
-        if left_s <= 0:
+        remaining_s = self._deadline - time.monotonic()
+        if remaining_s <= 0:
             raise self.timeout_error()
         with self._guard:
             self._statements += 1
@@ -66,7 +66,7 @@ class RequestBudget:
                     "once",
                     extra={"max_statements": self._most_statements},
                 )
-        return min(timeout_s, max(left_s, 0.001))
+        return min(timeout_s, max(remaining_s, 0.001))
 
     def end_statement(self, seconds: float) -> None:
         """Count the seconds of a statement, also of one that failed."""

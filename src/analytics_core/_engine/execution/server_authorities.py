@@ -28,8 +28,8 @@ LONGEST_BUNDLE: Final = 300_000
 """Characters; the authorities that a system trusts are fewer than 250,000."""
 
 
-def check_authorities(extra: str | None, spec: EngineSpec, *, asked: Mapping[str, Any]) -> str | None:
-    """Return the certificates that `extra` of a database names; None for none. `asked` is what the connection asks for.
+def check_authorities(extra: str | None, spec: EngineSpec, *, requested: Mapping[str, Any]) -> str | None:
+    """Return the certificates that `extra` of a database names; None for none. `requested` is what the connection asks.
 
     Raises:
         ConnectionUriError: they cannot be read, the engine takes none, or the connection asks for less than they mean.
@@ -41,31 +41,31 @@ def check_authorities(extra: str | None, spec: EngineSpec, *, asked: Mapping[str
         raise _error(spec, f"takes no certificates; leave extra.{OPTION} out")
     if problem := _problem(bundle):
         raise _error(spec, f"extra.{OPTION} {problem}")
-    arguments(spec, spec.authorities, "", asked=asked)
+    arguments(spec, spec.authorities, "", requested=requested)
     return str(bundle)
 
 
-def asked_of(checked: CheckedUri, options: EngineOptions) -> Mapping[str, Any]:
+def driver_options(checked: CheckedUri, options: EngineOptions) -> Mapping[str, Any]:
     """Return what a connection asks of its driver, by option."""
     return {**checked.url.query, **options.connect_args}
 
 
 def arguments(
-    spec: EngineSpec, authorities: TrustedAuthorities, path: str, *, asked: Mapping[str, Any]
+    spec: EngineSpec, authorities: TrustedAuthorities, path: str, *, requested: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what the driver is told for the certificates in the file `path`, and for what the connection asks.
 
     Raises:
         ConnectionUriError: it asks for less.
     """
-    told: dict[str, Any] = {}
+    driver_args: dict[str, Any] = {}
     for option, meant in authorities.settings.items():
-        said = str(asked.get(option, "")).casefold()
+        said = str(requested.get(option, "")).casefold()
         if said not in meant:
             known = " or ".join(sorted(filter(None, meant))) or "nothing"
             raise _error(spec, f"with extra.{OPTION}, connection option {option!r} must be {known}, or be left out")
-        told[option] = meant[said]
-    return told | dict(authorities.file(path))
+        driver_args[option] = meant[said]
+    return driver_args | dict(authorities.file(path))
 
 
 def _given(extra: str | None) -> Any:

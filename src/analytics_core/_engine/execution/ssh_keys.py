@@ -45,8 +45,8 @@ def read_host_key(text: str) -> PKey:
     named = [place for place, word in enumerate(words[:2]) if word in _HOST_KEY_TYPES]
     if named and len(words) > named[0] + 1:
         try:
-            held = base64.b64decode(words[named[0] + 1], validate=True)
-            return PKey.from_type_string(words[named[0]], held)
+            blob = base64.b64decode(words[named[0] + 1], validate=True)
+            return PKey.from_type_string(words[named[0]], blob)
         except (binascii.Error, ValueError, SSHException, IndexError, struct.error):
             pass
     raise KeyProblemError(
@@ -133,12 +133,12 @@ def _rounds(data: bytes) -> int:
     """Return how often the passphrase of a key in OpenSSH's format is hashed; 0 where it has none, or is malformed."""
     try:
         lines = [line for line in data.splitlines() if line and not line.startswith(b"-----")]
-        held = base64.b64decode(b"".join(lines))
+        blob = base64.b64decode(b"".join(lines))
         place = len(b"openssh-key-v1\0")
         for _ in range(2):  # cipher and function
-            place += 4 + int.from_bytes(held[place : place + 4], "big")
-        size = int.from_bytes(held[place : place + 4], "big")
-        options = held[place + 4 : place + 4 + size]
+            place += 4 + int.from_bytes(blob[place : place + 4], "big")
+        size = int.from_bytes(blob[place : place + 4], "big")
+        options = blob[place + 4 : place + 4 + size]
         return int.from_bytes(options[-4:], "big")
     except binascii.Error:
         return 0

@@ -193,23 +193,23 @@ class FrameStream:
 
     def _next(self, pending: PendingCall[FetchedResult | Failure]) -> Frame | None:
         """Return the next part; None when there are no more."""
-        part, is_late, left_s = None, False, self._loan.left_s
+        part, is_late, rest_s = None, False, self._loan.remaining_s
         try:
-            part = self._handover.parts.get(timeout=max(min(self._wait_s, left_s), 0.0))
+            part = self._handover.parts.get(timeout=max(min(self._wait_s, rest_s), 0.0))
         except Empty:
-            is_late = self._wait_s < left_s
+            is_late = self._wait_s < rest_s
             self._loan.stopper.stop(StopReason.TIMED_OUT)
         if part is not None:
             return part
         # The reading has ended, or it is stopped and about to end.
         outcome = pending.result() if pending.wait(LATEST_S) else self._loan.given_up()
         if isinstance(outcome, Failure):
-            outcome = replace(outcome, error=self._told(outcome.error, is_late=is_late))
-            raise self._loan.told(outcome)
+            outcome = replace(outcome, error=self._with_origin(outcome.error, is_late=is_late))
+            raise self._loan.to_error(outcome)
         self._fetched, self._pending = outcome, None
         return self._fetched.frame if len(self._fetched.frame) or not self._given else None
 
-    def _told(self, error: AnalyticsError, *, is_late: bool) -> AnalyticsError:
+    def _with_origin(self, error: AnalyticsError, *, is_late: bool) -> AnalyticsError:
         """Return the error; one for a time limit tells whose that was."""
         if is_late:
             return self._loan.timeout_error(self._wait_s, what="gave no rows for")
@@ -315,9 +315,9 @@ class StatementRunner:
         started, statement = time.perf_counter(), admitted.statement
         terms = self._terms(admitted.admission, limits, budget)
 
-        def run(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> FetchedResult:
-            left = replace(terms.limits, timeout_s=left_s)
-            request = RunRequest(connection=connection, statement=statement, limits=left, stopper=stopper)
+        def run(connection: sa.Connection, session: Session, stopper: Stopper, rest_s: float) -> FetchedResult:
+            bounds = replace(terms.limits, timeout_s=rest_s)
+            request = RunRequest(connection=connection, statement=statement, limits=bounds, stopper=stopper)
             return terms.allowance.run(session, request) if terms.allowance else session.run(request)
 
         try:
@@ -357,10 +357,10 @@ class StatementRunner:
         terms = self._terms(admission, limits, budget)
 
         def run(
-            connection: sa.Connection, session: Session, stopper: Stopper, left_s: float
+            connection: sa.Connection, session: Session, stopper: Stopper, rest_s: float
         ) -> tuple[FetchedResult | None]:
-            left, begin_to_commit = replace(terms.limits, timeout_s=left_s), ends_stops(stopper, commits)
-            script = ScriptRequest(connection, statements, left, stopper, admission.access, done, begin_to_commit)
+            bounds, begin_to_commit = replace(terms.limits, timeout_s=rest_s), ends_stops(stopper, commits)
+            script = ScriptRequest(connection, statements, bounds, stopper, admission.access, done, begin_to_commit)
             return (terms.allowance.run_script(session, script) if terms.allowance else session.run_script(script),)
 
         sent = ";\n".join(one.statement.sql for one in statements)
@@ -390,10 +390,10 @@ class StatementRunner:
             UnsupportedByEngineError: the engine does not plan such a statement before it runs.
         """
 
-        def ask(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> tuple[Costs, ...]:
-            left = replace(limits, timeout_s=left_s)
+        def ask(connection: sa.Connection, session: Session, stopper: Stopper, rest_s: float) -> tuple[Costs, ...]:
+            bounds = replace(limits, timeout_s=rest_s)
             requests = (
-                RunRequest(connection=connection, statement=one, limits=left, stopper=stopper) for one in statements
+                RunRequest(connection=connection, statement=one, limits=bounds, stopper=stopper) for one in statements
             )
             return tuple([session.estimate(request, costs) for request in requests])
 
@@ -417,9 +417,9 @@ class StatementRunner:
         statement, handover = admitted.statement, Handover()
         terms = self._terms(admitted.admission, limits, budget)
 
-        def run(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> FetchedResult:
-            left, give = replace(terms.limits, timeout_s=left_s, answer_s=wait_s), handover.giving(stopper, left_s)
-            request = RunRequest(connection=connection, statement=statement, limits=left, stopper=stopper, give=give)
+        def run(connection: sa.Connection, session: Session, stopper: Stopper, rest_s: float) -> FetchedResult:
+            bounds, give = replace(terms.limits, timeout_s=rest_s, answer_s=wait_s), handover.giving(stopper, rest_s)
+            request = RunRequest(connection=connection, statement=statement, limits=bounds, stopper=stopper, give=give)
             return terms.allowance.run(session, request) if terms.allowance else session.run(request)
 
         loan = self._connections.loan(admitted.admission, run, timeout_s=terms.timeout_s, sql=statement.sql)

@@ -48,8 +48,8 @@ class TableLoader:
         """
         loader, commits, of_rows = _loader(admission), threading.Event(), threading.Event()
 
-        def work(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> int:
-            with session.limited(connection, stopper, timeout_s=left_s):
+        def work(connection: sa.Connection, session: Session, stopper: Stopper, rest_s: float) -> int:
+            with session.limited(connection, stopper, timeout_s=rest_s):
                 stoppable = replace(request, begin_to_commit=ends_stops(stopper, commits))
                 try:
                     return loader.load(connection, stoppable)

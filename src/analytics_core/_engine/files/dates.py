@@ -156,8 +156,8 @@ def _with_zone(texts: pa.Array) -> pa.Array:
     zoned = pc.replace_substring_regex(short, pattern=" (Z|[+-])", replacement=r"\1")
     length = pc.utf8_length(zoned)
     is_naive = pc.invert(pc.match_substring_regex(pc.utf8_slice_codeunits(zoned, 10), r"[Z+-]"))
-    whole = pc.if_else(pc.equal(length, 10), pc.binary_join_element_wise(zoned, "T00:00", ""), zoned)
-    return pc.if_else(is_naive, pc.binary_join_element_wise(whole, "Z", ""), whole)
+    full = pc.if_else(pc.equal(length, 10), pc.binary_join_element_wise(zoned, "T00:00", ""), zoned)
+    return pc.if_else(is_naive, pc.binary_join_element_wise(full, "Z", ""), full)
 
 
 def _as_moments(texts: pa.Array) -> pa.Array | None:

@@ -30,13 +30,13 @@ from analytics_core._engine.files.limits import broken
 from analytics_core.errors import FileUploadError
 
 MOST_DIGITS: Final = 38
-_WHOLE = r"-?(?:0|[1-9][0-9]*)"
+_INTEGER = r"-?(?:0|[1-9][0-9]*)"
 _NOT_FINITE = r"-?(?i:nan|inf|infinity)"
 _PATTERNS: Mapping[ValueKind, str] = {
     ValueKind.BOOLEAN: r"(?i:true|false)",
-    ValueKind.INTEGER: _WHOLE,
-    ValueKind.DECIMAL: rf"(?:{_WHOLE}(?:\.[0-9]+)?|-?\.[0-9]+)",
-    ValueKind.FLOAT: rf"(?:{_WHOLE}(?:\.[0-9]*)?|-?\.[0-9]+)(?:[eE][+-]?[0-9]{{1,3}})?|{_NOT_FINITE}",
+    ValueKind.INTEGER: _INTEGER,
+    ValueKind.DECIMAL: rf"(?:{_INTEGER}(?:\.[0-9]+)?|-?\.[0-9]+)",
+    ValueKind.FLOAT: rf"(?:{_INTEGER}(?:\.[0-9]*)?|-?\.[0-9]+)(?:[eE][+-]?[0-9]{{1,3}})?|{_NOT_FINITE}",
     ValueKind.DATE: ISO_DAY,
     ValueKind.TIMESTAMP: ISO_MOMENT,
 }
@@ -80,14 +80,14 @@ class ColumnType:
     """
 
     kind: ValueKind
-    whole_digits: int = 0
+    integer_digits: int = 0
     scale: int = 0
     form: str | None = None
 
     @property
     def precision(self) -> int:
         """All digits of a DECIMAL."""
-        return max(self.whole_digits + self.scale, 1)
+        return max(self.integer_digits + self.scale, 1)
 
     @property
     def arrow(self) -> pa.DataType:
@@ -124,7 +124,7 @@ def parse_type(text: str) -> ColumnType | None:
     precision, scale = int(found.group(2)), int(found.group(3))
     if not max(scale, 1) <= precision <= MOST_DIGITS:
         return None
-    return ColumnType(kind=ValueKind.DECIMAL, whole_digits=precision - scale, scale=scale)
+    return ColumnType(kind=ValueKind.DECIMAL, integer_digits=precision - scale, scale=scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,20 +144,20 @@ class SeenTexts:
     """
 
     kinds: tuple[ValueKind, ...] = tuple(_PATTERNS)
-    whole_digits: int = 0
+    integer_digits: int = 0
     scale: int = 0
     is_rounded: bool = False
     may_be_thousands: bool = True
     is_bare: bool = True
     forms: tuple[str, ...] | None = None
-    told_apart: frozenset[tuple[str, str]] = frozenset()
+    made_distinct: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def is_text(self) -> bool:
         """Whether the column is text whatever else is in it."""
         return not self.kinds and self.forms == ()
 
-    def type(self, *, is_form_told: bool = False) -> ColumnType:
+    def type(self, *, has_format: bool = False) -> ColumnType:
         """Return the narrowest type that holds all texts; TEXT holds any, and a column without one is text."""
         if self.forms is None:
             return TEXT
@@ -165,9 +165,9 @@ class SeenTexts:
         of_kinds = [found for kind in self.kinds if (found := self._type_of(kind)) is not None]
         numbers = [found for found in of_kinds if found.form is None]
         days = [found for found in of_kinds if found.form is not None]
-        if not is_form_told:
+        if not has_format:
             return next(iter((*numbers, *days, *written)), TEXT)
-        is_day = self.whole_digits in map(width_of_day, self.forms)  # 20240131 is a number, too
+        is_day = self.integer_digits in map(width_of_day, self.forms)  # 20240131 is a number, too
         return next(iter((*written, *numbers, *days) if is_day else (*numbers, *written, *days)), TEXT)
 
     def _type_of(self, kind: ValueKind) -> ColumnType | None:
@@ -175,7 +175,7 @@ class SeenTexts:
             return ColumnType(kind=kind, form=ISO)
         if kind is not ValueKind.DECIMAL:
             return None if kind is ValueKind.FLOAT and self.is_rounded else ColumnType(kind=kind)
-        found = ColumnType(kind=kind, whole_digits=self.whole_digits, scale=self.scale)
+        found = ColumnType(kind=kind, integer_digits=self.integer_digits, scale=self.scale)
         return found if found.precision <= MOST_DIGITS else None
 
     def fit(self, wanted: ColumnType) -> bool:
@@ -185,16 +185,16 @@ class SeenTexts:
         if wanted.form not in (None, ISO):
             return wanted.form in self.forms
         if wanted.kind is ValueKind.DECIMAL and wanted.kind in self.kinds:
-            return self.whole_digits <= max(wanted.whole_digits, 1) and self.scale <= wanted.scale
+            return self.integer_digits <= max(wanted.integer_digits, 1) and self.scale <= wanted.scale
         return wanted.kind in self.kinds and not (wanted.kind is ValueKind.FLOAT and self.is_rounded)
 
     def notes(self, column: str, reader: TextReader) -> tuple[str, ...]:
         """Return what the texts leave open, and how to say that it is to be read in the other way."""
-        found = self.type(is_form_told=reader.date_format is not None)
+        found = self.type(has_format=reader.date_format is not None)
         if found.kind is ValueKind.DECIMAL and found.scale == 3 and self.may_be_thousands and reader.thousands is None:
             return (_doubt_of_thousands(column, reader.decimal),)
         forms = self.forms or ()
-        others = [form for form in forms[1:] if (forms[0], form) in self.told_apart]
+        others = [form for form in forms[1:] if (forms[0], form) in self.made_distinct]
         return (doubt_of(column, forms[0], others),) if others and found.form == forms[0] else ()
 
 
@@ -255,13 +255,13 @@ class TextReader:
             return known
         plain = self._plain(texts)
         if ValueKind.DECIMAL in matching:
-            whole, scale = _digits(plain)
-            known = replace(known, whole_digits=max(known.whole_digits, whole), scale=max(known.scale, scale))
+            digits, scale = _digits(plain)
+            known = replace(known, integer_digits=max(known.integer_digits, digits), scale=max(known.scale, scale))
             if known.may_be_thousands:
                 known = replace(known, may_be_thousands=_all(pc.match_substring_regex(plain, _THOUSANDS)))
         elif _cast(plain, ColumnType(kind=ValueKind.FLOAT)) is None:
             return _without(known, ValueKind.FLOAT)
-        is_short = known.whole_digits <= _DIGITS_OF_64_BITS
+        is_short = known.integer_digits <= _DIGITS_OF_64_BITS
         if ValueKind.INTEGER in matching and not is_short and _cast(plain, ColumnType(kind=ValueKind.INTEGER)) is None:
             known = _without(known, ValueKind.INTEGER)
         return known if known.is_rounded else replace(known, is_rounded=_has_rounded(plain))
@@ -283,12 +283,12 @@ class TextReader:
         if forms is None:
             forms = (self.date_format,) if self.date_format else forms_like(texts[0].as_py())
         read = {form: found for form in forms if (found := moments(texts, form)) is not None}
-        told_apart = {
+        distinct = {
             (one, other)
             for one, other in combinations(read, 2)
-            if (one, other) not in known.told_apart and _any(pc.not_equal(read[one], read[other]))
+            if (one, other) not in known.made_distinct and _any(pc.not_equal(read[one], read[other]))
         }
-        return replace(known, forms=tuple(read), told_apart=known.told_apart | told_apart)
+        return replace(known, forms=tuple(read), made_distinct=known.made_distinct | distinct)
 
     def is_header(self, first: Sequence[str | None]) -> bool:
         """Tell whether the first row of a file holds the names of its columns: a cell of it is a text, or empty."""
@@ -310,7 +310,7 @@ class TextReader:
         Decimals may be longer than those that were seen, of 18 digits together. Texts in a form of `strptime` must be
         days of the calendar too. None: each text has to be seen.
         """
-        found = known.type(is_form_told=self.date_format is not None)
+        found = known.type(has_format=self.date_format is not None)
         if known.forms is None:
             return _NO_TEXT
         if found.kind is ValueKind.TEXT:
@@ -325,12 +325,13 @@ class TextReader:
     def _alike_numbers(self, found: ColumnType) -> str:
         point = re.escape(self.decimal)
         if found.kind is ValueKind.INTEGER:
-            return rf" *{_whole_of(_DIGITS_OF_64_BITS)} *"
+            return rf" *{_integer_pattern(_DIGITS_OF_64_BITS)} *"
         if found.kind is ValueKind.DECIMAL:
-            whole = _whole_of(max(found.whole_digits, _DIGITS_OF_64_BITS - found.scale))
-            return rf" *{whole}(?:{point}[0-9]{{1,{found.scale}}})? *" if found.scale else rf" *{whole} *"
+            digits = _integer_pattern(max(found.integer_digits, _DIGITS_OF_64_BITS - found.scale))
+            return rf" *{digits}(?:{point}[0-9]{{1,{found.scale}}})? *" if found.scale else rf" *{digits} *"
         if found.kind is ValueKind.FLOAT:
-            return rf" *(?:{_whole_of(_DIGITS_OF_DOUBLES)}(?:{point}[0-9]*)?(?:[eE][+-]?[0-9]{{1,2}})?|{_NOT_FINITE}) *"
+            digits = _integer_pattern(_DIGITS_OF_DOUBLES)
+            return rf" *(?:{digits}(?:{point}[0-9]*)?(?:[eE][+-]?[0-9]{{1,2}})?|{_NOT_FINITE}) *"
         return _PATTERNS[found.kind]
 
     def values(self, texts: pa.Array, wanted: ColumnType, *, rows: Sequence[int], column: str) -> pa.Array:
@@ -362,7 +363,7 @@ class TextReader:
             pattern = pattern.replace(r"\.", re.escape(self.decimal))
         if kind in _NUMBERS and self.thousands is not None:
             grouped = rf"-?[1-9][0-9]{{0,2}}(?:{re.escape(self.thousands)}[0-9]{{3}})+"
-            pattern = pattern.replace(_WHOLE, f"(?:{grouped}|{_WHOLE})")
+            pattern = pattern.replace(_INTEGER, f"(?:{grouped}|{_INTEGER})")
         return pc.match_substring_regex(texts, rf"\A(?:{pattern})\z")
 
     def _plain(self, texts: pa.Array) -> pa.Array:
@@ -388,7 +389,7 @@ class TextReader:
 _NUMBERS: Final = frozenset({ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT})
 
 
-def _whole_of(digits: int) -> str:
+def _integer_pattern(digits: int) -> str:
     return rf"-?(?:0|[1-9][0-9]{{0,{digits - 1}}})" if digits > 0 else _NO_TEXT
 
 
@@ -420,9 +421,9 @@ def _digits(values: pa.Array) -> tuple[int, int]:
     length = pc.utf8_length(values)
     sign = pc.cast(pc.starts_with(values, "-"), pa.int32())
     ends = pc.if_else(pc.less(point, 0), length, point)
-    whole = pc.subtract(ends, sign)
+    digits = pc.subtract(ends, sign)
     scale = pc.max_element_wise(pc.subtract(pc.subtract(length, ends), 1), 0)
-    return pc.max(whole).as_py(), pc.max(scale).as_py()
+    return pc.max(digits).as_py(), pc.max(scale).as_py()
 
 
 def _cast(texts: pa.Array, wanted: ColumnType) -> pa.Array | None:
@@ -439,16 +440,16 @@ def _cast(texts: pa.Array, wanted: ColumnType) -> pa.Array | None:
     except pa.ArrowInvalid:
         return None
     if wanted.kind is ValueKind.FLOAT:
-        is_held = pc.or_(pc.is_finite(found), pc.match_substring_regex(texts, rf"\A{_NOT_FINITE}\z"))
-        return found if _all(is_held) else None
+        is_valid = pc.or_(pc.is_finite(found), pc.match_substring_regex(texts, rf"\A{_NOT_FINITE}\z"))
+        return found if _all(is_valid) else None
     return found
 
 
 def _decimals(texts: pa.Array, wanted: ColumnType) -> pa.Array | None:
     values = texts.drop_null()
     if len(values):
-        whole, scale = _digits(values)
-        if scale > wanted.scale or whole > max(wanted.whole_digits, 1):
+        digits, scale = _digits(values)
+        if scale > wanted.scale or digits > max(wanted.integer_digits, 1):
             return None
     return texts.cast(pa.decimal128(MOST_DIGITS, wanted.scale)).cast(wanted.arrow)
 

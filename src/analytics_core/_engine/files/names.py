@@ -31,7 +31,7 @@ def column_names(given: Sequence[str | None], *, are_plain: bool = True) -> tupl
     cleaned = [text or f"column_{place}" for place, text in enumerate(texts, start=1)]
     taken: set[str] = set()
     free = set(map(_folded, cleaned))
-    return tuple(_told_apart(name, taken, free) for name in cleaned)
+    return tuple(_distinct_name(name, taken, free) for name in cleaned)
 
 
 def check_table_name(name: object) -> str:
@@ -74,7 +74,7 @@ def _folded(name: str) -> str:
     return name.replace("\u0130", "i").upper().casefold()
 
 
-def _told_apart(name: str, taken: set[str], free: set[str]) -> str:
+def _distinct_name(name: str, taken: set[str], free: set[str]) -> str:
     """Return the name, or with the first number that no other header has; note it as taken."""
     found, number = name, 1
     while _folded(found) in taken or (number > 1 and _folded(found) in free):

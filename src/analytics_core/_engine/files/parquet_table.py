@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.files.kinds import MOST_DIGITS, TEXT, ColumnType, TextReader, cast_or_raise
 from analytics_core._engine.files.limits import FileLimits, broken, check_count
-from analytics_core._engine.files.table import FileColumn, asked_types, named_columns, record_batch
+from analytics_core._engine.files.table import FileColumn, named_columns, record_batch, requested_types
 from analytics_core.errors import FileUploadError
 
 _BATCH_BYTES: Final = 32 * 1024 * 1024
@@ -32,7 +32,7 @@ class ParquetTable:
     notes: tuple[str, ...] = ()
 
     def __init__(
-        self, file: BinaryIO, *, asked: Mapping[str, ColumnType], reader: TextReader, limits: FileLimits
+        self, file: BinaryIO, *, requested: Mapping[str, ColumnType], reader: TextReader, limits: FileLimits
     ) -> None:
         self._file, self._limits, self._reader = file, limits, reader
         opened = self._open()
@@ -41,7 +41,7 @@ class ParquetTable:
         check_count(opened.metadata.num_rows, limits)
         schema = opened.schema_arrow
         columns = named_columns(schema.names, limits, row=0)
-        wanted = asked_types(columns, asked)
+        wanted = requested_types(columns, requested)
         self.columns = tuple(
             replace(column, type=wanted.get(place) or _type_of(schema.field(place).type, column))
             for place, column in enumerate(columns)
@@ -128,9 +128,9 @@ def _type_of(kind: pa.DataType, column: FileColumn) -> ColumnType:
     if _is_text(kind) or pa.types.is_null(kind):
         return TEXT
     if pa.types.is_uint64(kind):
-        return ColumnType(kind=ValueKind.DECIMAL, whole_digits=20)
+        return ColumnType(kind=ValueKind.DECIMAL, integer_digits=20)
     if pa.types.is_decimal(kind) and kind.precision <= MOST_DIGITS and 0 <= kind.scale <= kind.precision:
-        return ColumnType(kind=ValueKind.DECIMAL, whole_digits=kind.precision - kind.scale, scale=kind.scale)
+        return ColumnType(kind=ValueKind.DECIMAL, integer_digits=kind.precision - kind.scale, scale=kind.scale)
     for is_kind, found in _KINDS:
         if is_kind(kind):
             return ColumnType(kind=found)

@@ -78,7 +78,7 @@ def _part(copy: BinaryIO, kind: FileKind, options: FileUploadOptions, limits: Fi
 
 @contextmanager
 def _copied(file: Any, options: FileUploadOptions, limits: FileLimits) -> Iterator[tuple[BinaryIO, FileKind]]:
-    _asked(options)
+    _requested_types(options)
     with tempfile.TemporaryFile() as copy:
         _copy(file, copy, limits)
         copy.seek(0)
@@ -88,7 +88,7 @@ def _copied(file: Any, options: FileUploadOptions, limits: FileLimits) -> Iterat
 
 
 def _table(copy: BinaryIO, kind: FileKind, options: FileUploadOptions, limits: FileLimits) -> FileTable:
-    asked = _asked(options)
+    requested = _requested_types(options)
     reader = TextReader(
         decimal=options.decimal_character,
         thousands=options.thousands_character,
@@ -96,14 +96,14 @@ def _table(copy: BinaryIO, kind: FileKind, options: FileUploadOptions, limits: F
         max_cell_length=limits.max_cell_length,
     )
     if kind is FileKind.COLUMNAR:
-        return ParquetTable(copy, asked=asked, reader=reader, limits=limits)
+        return ParquetTable(copy, requested=requested, reader=reader, limits=limits)
     if kind is FileKind.EXCEL:
         sheet = SheetFormat(
             sheet=options.sheet_name,
             header_row=options.header_row,
             skip_rows=options.skip_rows,
             null_values=options.null_values,
-            asked=asked,
+            requested=requested,
             reader=replace(reader, decimal=".", thousands=None),  # numbers of workbooks are no texts
         )
         return WorkbookTable(copy, sheet, limits)
@@ -111,10 +111,10 @@ def _table(copy: BinaryIO, kind: FileKind, options: FileUploadOptions, limits: F
         delimiter=options.delimiter,
         encoding=options.encoding.casefold(),
         header_row=options.header_row,
-        is_header_told="header_row" in options.model_fields_set,
+        is_header_given="header_row" in options.model_fields_set,
         skip_rows=options.skip_rows,
         null_values=options.null_values,
-        asked=asked,
+        requested=requested,
         reader=reader,
     )
     return TextTable(copy, form, limits)
@@ -146,21 +146,21 @@ def other_format(first: bytes) -> str | None:
     return "begins as HTML or XML does" if is_page else None
 
 
-def _kind_of(first: bytes, suffix: str, told: FileKind | None) -> FileKind:
+def _kind_of(first: bytes, suffix: str, declared: FileKind | None) -> FileKind:
     """Return the kind that a file is told to be, else that of its first bytes.
 
     Raises:
         FileUploadError: it is none of those that are taken, or another one than its name says.
     """
-    if told is FileKind.CSV:
-        return told
-    kind = told or _BEGINNINGS.get(first[:4], FileKind.CSV)
+    if declared is FileKind.CSV:
+        return declared
+    kind = declared or _BEGINNINGS.get(first[:4], FileKind.CSV)
     other = other_format(first) or next(
         (why for beginning, why in _NOT_TAKEN.items() if first.startswith(beginning)), None
     )
     if other is not None:
         raise broken(f"it {other}; CSV, Parquet and XLSX are taken, and options.type tells a CSV file that begins so")
-    if told is None and kind is not _SUFFIXES.get(suffix, kind):
+    if declared is None and kind is not _SUFFIXES.get(suffix, kind):
         raise broken(f"its name ends in {suffix}, and it is no such file; options.type says what it is")
     return kind
 
@@ -208,19 +208,19 @@ def _suffix(file: Any) -> str:
     return os.path.splitext(name)[1].lower() if isinstance(name, str | os.PathLike) else ""
 
 
-def _asked(options: FileUploadOptions) -> dict[str, ColumnType]:
+def _requested_types(options: FileUploadOptions) -> dict[str, ColumnType]:
     """Return the types that were asked for; PayloadSchemaError for options that no file could have."""
-    problems, asked = [], {}
+    problems, requested = [], {}
     for name, text in options.column_data_types.items():
         if (found := parse_type(text)) is None:
             message = "must be INTEGER, DECIMAL(p,s), FLOAT, BOOLEAN, DATE, TIMESTAMP or TEXT"
             problems.append(Problem(path=f"options.column_data_types.{name}", message=message))
         else:
-            asked[name] = found
-    twice = [name for name in options.column_dates if name in asked]
+            requested[name] = found
+    twice = [name for name in options.column_dates if name in requested]
     if twice:
         problems.append(Problem(path="options.column_dates", message=f"{twice[0]!r} has a type of its own too"))
-    asked |= dict.fromkeys(options.column_dates, _MOMENT)
+    requested |= dict.fromkeys(options.column_dates, _MOMENT)
     if options.encoding.casefold() not in ENCODINGS:
         problems.append(Problem(path="options.encoding", message=f"must be one of {', '.join(ENCODINGS)}"))
     if options.delimiter in ('"', "\r", "\n") or (options.delimiter or "") > "\x7f":
@@ -228,7 +228,7 @@ def _asked(options: FileUploadOptions) -> dict[str, ColumnType]:
     problems += _of_numbers_and_dates(options)
     if problems:
         raise PayloadSchemaError(shape=_SHAPE, problems=problems)
-    return asked
+    return requested
 
 
 _MOMENT: Final = ColumnType(kind=ValueKind.TIMESTAMP)

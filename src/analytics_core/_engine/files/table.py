@@ -67,7 +67,7 @@ def named_columns(headers: Sequence[str | None], limits: FileLimits, *, row: int
     return tuple(FileColumn(header=header, name=name) for header, name in zip(headers, names, strict=True))
 
 
-def asked_types(columns: Sequence[FileColumn], asked: Mapping[str, ColumnType]) -> dict[int, ColumnType]:
+def requested_types(columns: Sequence[FileColumn], requested: Mapping[str, ColumnType]) -> dict[int, ColumnType]:
     """Return the types that were asked for, by place; a column goes by its header or its name in SQL.
 
     Raises:
@@ -75,13 +75,13 @@ def asked_types(columns: Sequence[FileColumn], asked: Mapping[str, ColumnType]) 
     """
     places = {column.name: place for place, column in enumerate(columns)}
     places |= {column.header: place for place, column in enumerate(columns) if column.header is not None}
-    unknown = [name for name in asked if name not in places]
+    unknown = [name for name in requested if name not in places]
     if unknown:
         known = ", ".join(column.name for column in columns[:20])
         raise payload_error(
             "databases.upload", "options.column_data_types", f"no column {unknown[0]!r}; it has: {known}"
         )
-    return {places[name]: found for name, found in asked.items()}
+    return {places[name]: found for name, found in requested.items()}
 
 
 def record_batch(columns: Sequence[FileColumn], arrays: Sequence[pa.Array]) -> pa.RecordBatch:

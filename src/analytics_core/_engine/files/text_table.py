@@ -25,7 +25,14 @@ from analytics_core._engine.files.limits import (
     broken,
     check_count,
 )
-from analytics_core._engine.files.table import FileColumn, RawBatch, asked_types, named_columns, nth_row, record_batch
+from analytics_core._engine.files.table import (
+    FileColumn,
+    RawBatch,
+    named_columns,
+    nth_row,
+    record_batch,
+    requested_types,
+)
 from analytics_core.errors import FileUploadError
 from analytics_core.errors.base import short_repr
 
@@ -48,10 +55,10 @@ class DelimitedFormat:
     delimiter: str | None = None
     encoding: str = UTF_8
     header_row: int | None = 0
-    is_header_told: bool = True
+    is_header_given: bool = True
     skip_rows: int = 0
     null_values: Sequence[str] = ("",)
-    asked: Mapping[str, ColumnType]
+    requested: Mapping[str, ColumnType]
     reader: TextReader
 
 
@@ -122,7 +129,7 @@ class TextRows:
             notes += self._of_one_column()
         elif len(seen) == len(named):
             notes += self._of_title(named, seen)
-        if not self._form.is_header_told and len(seen) == len(named) and reader.doubts_header(named, [*seen.values()]):
+        if not self._form.is_header_given and len(seen) == len(named) and reader.doubts_header(named, [*seen.values()]):
             notes.append(DOUBTED_HEADER)
         return (*notes, *(note for name, one in seen.items() for note in one.notes(short_repr(name), reader)))
 
@@ -215,16 +222,16 @@ class TextTable:
         self._form, self._limits = form, limits
         self._rows = TextRows(file, form, limits)
         row, first = self._rows.first()
-        if not form.is_header_told and not form.reader.is_header(first):
+        if not form.is_header_given and not form.reader.is_header(first):
             self._form = form = replace(form, header_row=None)
         named = first if form.header_row is not None else [None] * len(first)
         columns = named_columns(named, limits, row=row)
         self._hint = _delimiter_hint(named) or ("" if form.skip_rows else _ABOVE)
-        asked = asked_types(columns, form.asked)
-        seen = self._seen(columns, asked)
-        is_told = form.reader.date_format is not None
+        requested = requested_types(columns, form.requested)
+        seen = self._seen(columns, requested)
+        has_format = form.reader.date_format is not None
         self.columns = tuple(
-            replace(column, type=asked.get(place) or seen[place].type(is_form_told=is_told))
+            replace(column, type=requested.get(place) or seen[place].type(has_format=has_format))
             for place, column in enumerate(columns)
         )
         self.notes = self._rows.notes(named, {columns[place].name: one for place, one in seen.items()})
@@ -243,9 +250,9 @@ class TextTable:
         """Return which row of the file a row is; the file is read anew up to it."""
         return nth_row(self._rows.numbered(), place, has_header=self._form.header_row is not None)
 
-    def _seen(self, columns: Sequence[FileColumn], asked: Mapping[int, ColumnType]) -> dict[int, SeenTexts]:
+    def _seen(self, columns: Sequence[FileColumn], requested: Mapping[int, ColumnType]) -> dict[int, SeenTexts]:
         """Return what the texts of those columns tell whose types were not asked for."""
-        found = {place: SeenTexts() for place in range(len(columns)) if place not in asked}
+        found = {place: SeenTexts() for place in range(len(columns)) if place not in requested}
         for batch in self._batches(len(columns)):
             for place, known in found.items():
                 texts = self._texts(batch.cells[place], batch.rows, columns[place])

@@ -51,9 +51,9 @@ def check_workbook(file: BinaryIO, limits: FileLimits) -> None:
         raise _no_workbook()
     if any(name == "content.xml" or name.endswith("workbook.bin") for name in names):
         raise broken("it is a spreadsheet of another format; save it as .xlsx")
-    left = limits.max_unpacked_bytes
+    remaining = limits.max_unpacked_bytes
     for part in parts:
-        left -= _check_part(file, part, left, limits)
+        remaining -= _check_part(file, part, remaining, limits)
 
 
 def _no_workbook() -> FileUploadError:
@@ -113,13 +113,13 @@ def _unpacked(file: BinaryIO, part: zipfile.ZipInfo) -> Iterator[bytes]:
         raise _no_workbook()
     *_, name_length, extra_length = _LOCAL.unpack(header)
     file.seek(name_length + extra_length, 1)
-    left = part.compress_size
+    remaining = part.compress_size
     unpacker = zlib.decompressobj(-15) if part.compress_type == zipfile.ZIP_DEFLATED else None
-    while left > 0:
-        packed = file.read(min(_CHUNK, left))
+    while remaining > 0:
+        packed = file.read(min(_CHUNK, remaining))
         if not packed:
             raise _no_workbook()
-        left -= len(packed)
+        remaining -= len(packed)
         if unpacker is None:
             yield packed
             continue

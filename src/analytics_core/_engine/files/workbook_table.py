@@ -13,7 +13,14 @@ import pyarrow as pa
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.files.kinds import TEXT, ColumnType, TextReader, from_values
 from analytics_core._engine.files.limits import ROWS_PER_BATCH, FileLimits, broken, check_count
-from analytics_core._engine.files.table import FileColumn, RawBatch, asked_types, named_columns, nth_row, record_batch
+from analytics_core._engine.files.table import (
+    FileColumn,
+    RawBatch,
+    named_columns,
+    nth_row,
+    record_batch,
+    requested_types,
+)
 from analytics_core._engine.files.workbook_parts import check_workbook
 from analytics_core.errors import MissingExtraError
 from analytics_core.models.parsing import payload_error
@@ -38,7 +45,7 @@ class SheetFormat:
     header_row: int | None = 0
     skip_rows: int = 0
     null_values: Sequence[str] = ("",)
-    asked: Mapping[str, ColumnType]
+    requested: Mapping[str, ColumnType]
     reader: TextReader
 
 
@@ -59,7 +66,7 @@ class WorkbookTable:
         self._sheet = _sheet(file, form.sheet)
         first = next(self._records(), None)
         columns = () if first is None else self._named(*first)
-        self._asked = asked_types(columns, form.asked)
+        self._requested = requested_types(columns, form.requested)
         self.columns = tuple(
             replace(column, type=found) for column, found in zip(columns, self._types(len(columns)), strict=True)
         )
@@ -72,15 +79,15 @@ class WorkbookTable:
         """Yield the rows as values of these types."""
         for batch in self._batches():
             arrays = [
-                self._array(cells, column, batch.rows, is_asked=column.type != mine.type or place in self._asked)
+                self._array(cells, column, batch.rows, has_type=column.type != mine.type or place in self._requested)
                 for place, (cells, column, mine) in enumerate(zip(batch.cells, columns, self.columns, strict=True))
             ]
             yield record_batch(columns, arrays)
 
-    def _array(self, cells: Sequence[Any], column: FileColumn, rows: Sequence[int], *, is_asked: bool) -> pa.Array:
+    def _array(self, cells: Sequence[Any], column: FileColumn, rows: Sequence[int], *, has_type: bool) -> pa.Array:
         kind = column.type.kind
         are_days = all(isinstance(cell, date) for cell in cells if cell is not None)
-        if kind is ValueKind.TEXT or (is_asked and not (are_days and kind in (ValueKind.DATE, ValueKind.TIMESTAMP))):
+        if kind is ValueKind.TEXT or (has_type and not (are_days and kind in (ValueKind.DATE, ValueKind.TIMESTAMP))):
             texts = pa.array([None if cell is None else _text(cell) for cell in cells], pa.string())
             return self._form.reader.values(texts, column.type, rows=rows, column=column.name)
         if kind is ValueKind.INTEGER:
@@ -92,10 +99,10 @@ class WorkbookTable:
         return nth_row(self._records(), place, has_header=self._form.header_row is not None)
 
     def _types(self, width: int) -> list[ColumnType]:
-        found = [self._asked.get(place) for place in range(width)]
+        found = [self._requested.get(place) for place in range(width)]
         for batch in self._batches():
             for place, cells in enumerate(batch.cells):
-                if place not in self._asked:
+                if place not in self._requested:
                     found[place] = _widened(found[place], cells)
         return [one or TEXT for one in found]
 

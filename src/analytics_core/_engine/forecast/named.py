@@ -45,10 +45,10 @@ def project_named(
         return project(values, periods, horizon=horizon, confidence=confidence), (_instead(model, "it cannot fit"),)
     return _projection(
         values, origin + scale * fits, (ahead, root), origin=origin, scale=scale, confidence=confidence
-    ), _left_out(model, periods)
+    ), _omitted_seasons(model, periods)
 
 
-def _left_out(model: str, periods: Sequence[Period]) -> tuple[str, ...]:
+def _omitted_seasons(model: str, periods: Sequence[Period]) -> tuple[str, ...]:
     """A note of the seasons that were asked for and have no place in a model with one."""
     if model not in _ONE_SEASON:
         return ()

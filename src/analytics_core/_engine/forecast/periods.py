@@ -99,14 +99,14 @@ def choose_periods(
 
 def _seasons(grain: TimeGrain, requested: Seasonality) -> tuple[_Season, ...]:
     of_the_year = 6 if STEP_SECONDS.get(grain, 0) <= DAY_S and grain not in STEP_MONTHS else 8
-    whole_year = None if grain in STEP_MONTHS else of_the_year
+    full_year = None if grain in STEP_MONTHS else of_the_year
     return (
         _Season(name="daily", option=None, seconds=DAY_S),
         _Season(name="weekly", option=requested.weekly, seconds=WEEK_S),
         _Season(
             name="monthly", option=requested.monthly, seconds=MONTH_S, forced=5, detected=5, evidence=STRONG_EVIDENCE
         ),
-        _Season(name="yearly", option=requested.yearly, seconds=YEAR_S, forced=10, detected=whole_year),
+        _Season(name="yearly", option=requested.yearly, seconds=YEAR_S, forced=10, detected=full_year),
     )
 
 

@@ -119,9 +119,9 @@ class Phases:
         _, before, memory = min(tried, key=lambda item: item[0])
         weights = self.weights[memory]
         others = before - table + run_recursion(table, [memory], backwards=True) - table
-        told = _centred(others / weights.others)
+        estimates = _centred(others / weights.others)
         coming = _centred(before[-1:] / weights.before[-1:])
-        return np.concatenate([told.ravel()[-self.points :], np.resize(coming, self.horizon)]), memory
+        return np.concatenate([estimates.ravel()[-self.points :], np.resize(coming, self.horizon)]), memory
 
 
 def _phases(steps: int, *, points: int, horizon: int) -> Phases:

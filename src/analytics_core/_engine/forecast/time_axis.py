@@ -82,8 +82,8 @@ def future_moments(last: np.datetime64, grain: TimeGrain, periods: int) -> Momen
 
 def _require_known_years(moment: np.datetime64, grain: TimeGrain, periods: int) -> None:
     seconds = STEP_SECONDS.get(grain) or STEP_MONTHS[grain] * 31 * DAY_S
-    left = (np.datetime64("9999-12-31", "s") - moment.astype("datetime64[s]")).astype(np.int64)
-    if periods * seconds > int(left):
+    remaining_s = (np.datetime64("9999-12-31", "s") - moment.astype("datetime64[s]")).astype(np.int64)
+    if periods * seconds > int(remaining_s):
         raise LimitError(f"{periods} periods of {grain.value} lead past the year 9999; ask for fewer periods")
 
 

@@ -164,54 +164,54 @@ def _at_places(column: pd.Series[Any], places: Array, wanted: Array) -> Any:
 
 # ------------------------------------------------------------------------------------------------- sums and products
 def _sum(cells: Cells, _q: float) -> Array:
-    held = cells.without_nulls()
-    sums = np.bincount(held.codes, weights=held.floats(), minlength=held.size)
-    if held.values.dtype.kind != "i":
+    non_null = cells.without_nulls()
+    sums = np.bincount(non_null.codes, weights=non_null.floats(), minlength=non_null.size)
+    if non_null.values.dtype.kind != "i":
         return sums
-    bound = np.bincount(held.codes, weights=np.abs(held.floats()), minlength=held.size)
-    return _whole(held, np.add, 0, bound=bound, floats=sums)
+    bound = np.bincount(non_null.codes, weights=np.abs(non_null.floats()), minlength=non_null.size)
+    return _exact_integers(non_null, np.add, 0, bound=bound, floats=sums)
 
 
 def _product(cells: Cells, _q: float) -> Array:
-    held = cells.without_nulls()
-    products = np.ones(held.size)
-    np.multiply.at(products, held.codes, held.floats())
-    return _whole(held, np.multiply, 1, bound=np.abs(products), floats=products)
+    non_null = cells.without_nulls()
+    products = np.ones(non_null.size)
+    np.multiply.at(products, non_null.codes, non_null.floats())
+    return _exact_integers(non_null, np.multiply, 1, bound=np.abs(products), floats=products)
 
 
-def _whole(held: Cells, ufunc: np.ufunc, start: int, *, bound: Array, floats: Array) -> Array:
+def _exact_integers(cells: Cells, ufunc: np.ufunc, start: int, *, bound: Array, floats: Array) -> Array:
     """Return exact whole numbers where the values are whole and the results surely fit into 64 bits, else floats."""
-    if held.values.dtype.kind != "i" or not np.all(bound < _LARGEST):
+    if cells.values.dtype.kind != "i" or not np.all(bound < _LARGEST):
         return floats
-    exact = np.full(held.size, start, dtype=np.int64)
-    ufunc.at(exact, held.codes, held.values)
+    exact = np.full(cells.size, start, dtype=np.int64)
+    ufunc.at(exact, cells.codes, cells.values)
     return exact
 
 
 def _mean(cells: Cells, q: float) -> Array:
-    held = cells.without_nulls()
-    counts = held.counts()
-    if held.values.dtype.kind == "i" and counts.max(initial=0) == 1 and np.abs(held.values).max() > EXACT:
-        return _least(held, q)  # of one whole number each, which a float would round
-    return np.bincount(held.codes, weights=held.floats(), minlength=held.size) / counts
+    non_null = cells.without_nulls()
+    counts = non_null.counts()
+    if non_null.values.dtype.kind == "i" and counts.max(initial=0) == 1 and np.abs(non_null.values).max() > EXACT:
+        return _least(non_null, q)  # of one whole number each, which a float would round
+    return np.bincount(non_null.codes, weights=non_null.floats(), minlength=non_null.size) / counts
 
 
 def _variance(cells: Cells, q: float) -> Array:
-    held = cells.without_nulls()
-    one = np.zeros(held.size)
-    one[held.codes] = held.floats()  # some value of the group: equal values are exactly 0 away from it
-    from_one = held.floats() - one[held.codes]
-    away = from_one - _mean(replace(held, values=from_one), q)[held.codes]
-    return np.bincount(held.codes, weights=away * away, minlength=held.size) / held.counts()
+    non_null = cells.without_nulls()
+    one = np.zeros(non_null.size)
+    one[non_null.codes] = non_null.floats()  # some value of the group: equal values are exactly 0 away from it
+    from_one = non_null.floats() - one[non_null.codes]
+    away = from_one - _mean(replace(non_null, values=from_one), q)[non_null.codes]
+    return np.bincount(non_null.codes, weights=away * away, minlength=non_null.size) / non_null.counts()
 
 
 # ----------------------------------------------------------------------------------------------------------- extremes
 def _least(cells: Cells, _q: float, *, ufunc: np.ufunc = np.minimum) -> Array:
-    held = cells.without_nulls()
-    result = np.zeros(held.size, dtype=held.values.dtype)
-    result[held.codes] = held.values  # some value of the group to start from
-    ufunc.at(result, held.codes, held.values)
-    return _null_where(result, held.counts() == 0)
+    non_null = cells.without_nulls()
+    result = np.zeros(non_null.size, dtype=non_null.values.dtype)
+    result[non_null.codes] = non_null.values  # some value of the group to start from
+    ufunc.at(result, non_null.codes, non_null.values)
+    return _null_where(result, non_null.counts() == 0)
 
 
 _greatest = partial(_least, ufunc=np.maximum)
@@ -232,41 +232,41 @@ def _place_of_least(cells: Cells, q: float, *, extreme: Operator = _least) -> Ar
 
 # --------------------------------------------------------------------------------------------------- order statistics
 def _median(cells: Cells, _q: float) -> Array:
-    held = cells.without_nulls()
-    counts = held.counts()
-    low, high = _sorted_pair(held, counts, (counts - 1) // 2, counts // 2)
+    non_null = cells.without_nulls()
+    counts = non_null.counts()
+    low, high = _sorted_pair(non_null, counts, (counts - 1) // 2, counts // 2)
     return _null_where((low + high) / 2, counts == 0)
 
 
 def _percentile(cells: Cells, q: float) -> Array:
     """Return the percentile between two neighbours as NumPy interpolates it by default."""
-    held = cells.without_nulls()
-    counts = held.counts()
+    non_null = cells.without_nulls()
+    counts = non_null.counts()
     at = np.maximum(counts - 1, 0) * (q / 100)
     below = np.floor(at).astype(np.int64)
-    low, high = _sorted_pair(held, counts, below, np.minimum(below + 1, np.maximum(counts - 1, 0)))
+    low, high = _sorted_pair(non_null, counts, below, np.minimum(below + 1, np.maximum(counts - 1, 0)))
     part, gap = at - below, high - low
     between = np.where(part >= 0.5, high - gap * (1 - part), low + gap * part)
     return _null_where(np.where(part == 0, low, between), counts == 0)
 
 
-def _sorted_pair(held: Cells, counts: Array, low: Array, high: Array) -> tuple[Array, Array]:
+def _sorted_pair(cells: Cells, counts: Array, low: Array, high: Array) -> tuple[Array, Array]:
     """Return the values at two places of every group's sorted values; of an empty group any."""
-    if not len(held.values):
-        return np.zeros(held.size), np.zeros(held.size)
-    starts, last = np.cumsum(counts) - counts, len(held.values) - 1
+    if not len(cells.values):
+        return np.zeros(cells.size), np.zeros(cells.size)
+    starts, last = np.cumsum(counts) - counts, len(cells.values) - 1
     at_low, at_high = np.clip(starts + low, 0, last), np.clip(starts + high, 0, last)
-    if held.size > _MOST_PARTITIONS:
-        ordered = held.floats()[np.lexsort((held.values, held.codes))]
+    if cells.size > _MOST_PARTITIONS:
+        ordered = cells.floats()[np.lexsort((cells.values, cells.codes))]
     else:
-        ordered = _partitioned(held, starts, at_low - starts, at_high - starts)
+        ordered = _partitioned(cells, starts, at_low - starts, at_high - starts)
     return ordered[at_low], ordered[at_high]
 
 
-def _partitioned(held: Cells, starts: Array, low: Array, high: Array) -> Array:
+def _partitioned(cells: Cells, starts: Array, low: Array, high: Array) -> Array:
     """Return the values group by group, right only at the two neighbouring places of each: faster than sorting all."""
-    small = held.codes.astype(np.int16)  # sorted by counting, and there are fewer groups than it holds
-    ordered = held.floats()[np.argsort(small, kind="stable")]
+    small = cells.codes.astype(np.int16)  # sorted by counting, and there are fewer groups than it holds
+    ordered = cells.floats()[np.argsort(small, kind="stable")]
     ends = [*starts[1:].tolist(), len(ordered)]
     for start, end, first, second in zip(starts.tolist(), ends, low.tolist(), high.tolist(), strict=True):
         if end - start > 1:
@@ -292,10 +292,10 @@ def _strict(operator: Operator) -> Operator:
     """Return the operator that gives null for a group with a null."""
 
     def strict(cells: Cells, q: float) -> Array:
-        held = cells.without_nulls()
-        if held is cells:
+        non_null = cells.without_nulls()
+        if non_null is cells:
             return operator(cells, q)
-        return _null_where(operator(held, q), held.counts() < cells.counts())
+        return _null_where(operator(non_null, q), non_null.counts() < cells.counts())
 
     return strict
 

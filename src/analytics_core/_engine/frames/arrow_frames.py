@@ -100,12 +100,12 @@ def decimals_as_arrow(values: Sequence[Decimal | None]) -> Any | None:
     """
     import pyarrow as pa
 
-    held = [value for value in values if value is not None]
-    if not all(map(Decimal.is_finite, held)):
+    present = [value for value in values if value is not None]
+    if not all(map(Decimal.is_finite, present)):
         return None
-    if held and all(map(held[0].same_quantum, held)):
-        places = -int(held[0].as_tuple().exponent)
-        digits = max(places + max(max(held).adjusted(), min(held).adjusted()) + 1, places, 1)
+    if present and all(map(present[0].same_quantum, present)):
+        places = -int(present[0].as_tuple().exponent)
+        digits = max(places + max(max(present).adjusted(), min(present).adjusted()) + 1, places, 1)
         if places >= 0 and digits <= _DIGITS[0]:
             return pa.array(values, pa.decimal128(digits, places))
     return pa.array(values)
@@ -149,13 +149,13 @@ def _numbers(values: list[Any], types: frozenset[type]) -> Any | None:
     if float in types:
         exact = Decimal not in types and all(isinstance(v, float) or abs(v or 0) <= LARGEST_NUMBER for v in values)
         return pa.array([None if v is None else float(v) for v in values], pa.float64()) if exact else None
-    whole = [v for v in values if type(v) is int]
-    if types == {int} and max(whole) < 2**63 and min(whole) >= -(2**63):
+    integers = [v for v in values if type(v) is int]
+    if types == {int} and max(integers) < 2**63 and min(integers) >= -(2**63):
         return None
     decimals = [None if value is None else Decimal(value) for value in values]
     if types != {int}:
         return list_as_arrow(decimals)
-    digits = max(len(str(abs(value))) for value in whole)
+    digits = max(len(str(abs(value))) for value in integers)
     if digits > _DIGITS[1]:
         return None
     return pa.array(decimals, pa.decimal128(_DIGITS[0]) if digits <= _DIGITS[0] else pa.decimal256(_DIGITS[1]))

@@ -51,19 +51,19 @@ def map_columns(frame: pd.DataFrame, names: Mapping[str, str]) -> list[MappedCol
         PostProcessingError: a source is missing, named twice or not numeric, two results would share a name, or one
             would replace several columns.
     """
-    held = list(frame.columns)
+    column_labels = list(frame.columns)
     if not names:
         return [
-            MappedColumn(values=numbers(frame.iloc[:, place]), home=place, target=held[place])
+            MappedColumn(values=numbers(frame.iloc[:, place]), home=place, target=column_labels[place])
             for place in numeric_places(frame)
         ]
     require_columns(frame, names, option="columns")
     _require_distinct(names.values())
     _require_one_place(frame, (target for source, target in names.items() if source != target))
-    home_of: dict[Hashable, int] = {label: place for place, label in enumerate(held)}
+    home_of: dict[Hashable, int] = {label: place for place, label in enumerate(column_labels)}
     places = places_by_name(frame)
     chosen = [(place, source == target, target) for source, target in names.items() for place in places[source]]
-    targets = [_renamed(held[place], target) for place, _, target in chosen]
+    targets = [_renamed(column_labels[place], target) for place, _, target in chosen]
     _require_distinct(label for label, (_, in_place, _) in zip(targets, chosen, strict=True) if not in_place)
     return [
         MappedColumn(

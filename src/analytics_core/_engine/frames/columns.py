@@ -57,10 +57,10 @@ def did_you_mean(name: Hashable, known: Iterable[Hashable]) -> str:
 def listed(names: Iterable[Hashable]) -> str:
     """Return names for a message, in order and once each, the first 20 of many."""
     distinct = list(dict.fromkeys(map(str, names)))
-    shown = ", ".join(distinct[:_MOST_LISTED])
+    text = ", ".join(distinct[:_MOST_LISTED])
     if len(distinct) > _MOST_LISTED:
-        return f"{shown} and {len(distinct) - _MOST_LISTED} more"
-    return shown or "none"
+        return f"{text} and {len(distinct) - _MOST_LISTED} more"
+    return text or "none"
 
 
 def require_numeric(frame: pd.DataFrame, names: Sequence[Hashable], *, option: str) -> None:
@@ -109,8 +109,8 @@ def is_numeric(series: pd.Series[Any], *, booleans: bool = True) -> bool:
 
 
 def _objects_are_numbers(series: pd.Series[Any], *, booleans: bool) -> bool:
-    held = series.to_numpy()
-    kinds = set(map(type, held[~pd.isna(held)]))
+    objects = series.to_numpy()
+    kinds = set(map(type, objects[~pd.isna(objects)]))
     return all(
         issubclass(kind, int | float | Decimal | np.number | np.bool_)
         and (booleans or not issubclass(kind, bool | np.bool_))
@@ -128,7 +128,7 @@ def numbers(series: pd.Series[Any]) -> Array:
         # Small whole numbers would wrap around in sums and differences, halves and singles lose digits.
         return series.to_numpy().astype(np.float64 if dtype.kind == "f" else np.int64, copy=False)
     if not series.hasnans and pd.api.types.is_integer_dtype(dtype):
-        return _whole_numbers(series)
+        return _integers(series)
     if not pd.api.types.is_object_dtype(dtype):
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     return _numbers_of_objects(series)
@@ -140,22 +140,22 @@ def nulls_as_0(values: Array) -> Array:
     return np.where(missing, 0.0, values) if missing.any() else values
 
 
-def _whole_numbers(series: pd.Series[Any]) -> Array:
+def _integers(series: pd.Series[Any]) -> Array:
     if series.dtype == np.dtype(np.uint64) or str(series.dtype).lower().startswith("uint64"):
         return series.to_numpy(dtype=np.float64)
     return series.to_numpy(dtype=np.int64)
 
 
 def _numbers_of_objects(series: pd.Series[Any]) -> Array:
-    held = series.to_numpy()
-    missing = pd.isna(held)
-    if not missing.any() and all(issubclass(kind, int) for kind in set(map(type, held))):
+    objects = series.to_numpy()
+    missing = pd.isna(objects)
+    if not missing.any() and all(issubclass(kind, int) for kind in set(map(type, objects))):
         try:
-            return held.astype(np.int64)
+            return objects.astype(np.int64)
         except OverflowError:
             pass  # whole numbers beyond 64 bits are floats
-    values = np.full(len(held), np.nan)
-    values[~missing] = [float(value) for value in held[~missing]]
+    values = np.full(len(objects), np.nan)
+    values[~missing] = [float(value) for value in objects[~missing]]
     return values
 
 

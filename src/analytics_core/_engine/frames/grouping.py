@@ -110,8 +110,8 @@ def _factorized(key: pd.Series[Any]) -> tuple[Array, Any]:
     try:
         return pd.factorize(key)
     except (TypeError, NotImplementedError):  # lists, objects and sets: their text tells them apart
-        held = key.astype(object)
-        texts = [None if missing else _hashable(value) for value, missing in zip(held, key.isna(), strict=True)]
+        objects = key.astype(object)
+        texts = [None if missing else _hashable(value) for value, missing in zip(objects, key.isna(), strict=True)]
         return pd.factorize(pd.Series(texts, dtype=object))
 
 

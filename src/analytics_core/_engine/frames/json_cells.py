@@ -185,11 +185,11 @@ def _escaped(array: Any) -> Any:
 
 def _rows_to_escape(array: Any) -> Any:
     """Return the positions of the texts that hold a quote, a backslash or a control character, in order."""
-    _, offset_bytes, held = array.buffers()
-    if held is None:
+    _, offset_bytes, text_bytes = array.buffers()
+    if text_bytes is None:
         return np.empty(0, np.int64)
     offsets = np.frombuffer(offset_bytes, np.int64)[array.offset : array.offset + len(array) + 1]
-    text = np.frombuffer(held, np.uint8)[offsets[0] : offsets[-1]]
+    text = np.frombuffer(text_bytes, np.uint8)[offsets[0] : offsets[-1]]
     marks = np.flatnonzero((text < 0x20) | (text == ord('"')) | (text == ord("\\"))) + offsets[0]
     # A text that a null hides still has bytes here; replacing a null by itself is avoided below.
     rows = np.unique(np.searchsorted(offsets, marks, side="right") - 1)

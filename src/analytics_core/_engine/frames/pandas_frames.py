@@ -113,8 +113,8 @@ def _column(name: str, series: pd.Series[Any]) -> FrameColumn:
         # NumPy makes Python's values of these by itself, and null of NaT.
         return FrameColumn(name=name, kind=kind, values=series.to_numpy().tolist())
     missing = series.isna().to_numpy()
-    held = series.astype(object).to_list()
-    values = [None if absent else convert(value) for value, absent in zip(held, missing, strict=True)]
+    objects = series.astype(object).to_list()
+    values = [None if absent else convert(value) for value, absent in zip(objects, missing, strict=True)]
     return FrameColumn(name=name, kind=kind, values=values)
 
 

@@ -92,8 +92,8 @@ def read_options(operation: Operation, options: Mapping[str, Any], *, place: str
         return operation.options.model_validate(dict(options))
     except ValidationError as error:
         found = schema_error(error, shape=place, model=operation.options)
-        told = "; ".join(f"{problem.path}: {problem.message}" for problem in found.problems)
-        raise PostProcessingError(f"{place}: {told}") from None
+        message = "; ".join(f"{problem.path}: {problem.message}" for problem in found.problems)
+        raise PostProcessingError(f"{place}: {message}") from None
 
 
 def run_steps(frame: Frame, steps: Sequence[Step], *, check: Callable[[], None] = lambda: None) -> ProcessedFrame:
@@ -118,26 +118,26 @@ def run_steps(frame: Frame, steps: Sequence[Step], *, check: Callable[[], None] 
         notes += noted.notes
     table = run_step(_last_step(after=steps[-1]), table).frame
     days = [str(dtype) == _DAYS for dtype in table.dtypes]
-    parts = _shown_with_parts(table, frame.names)
+    parts = _labels_with_parts(table, frame.names)
     return ProcessedFrame(frame=_with_kinds(from_pandas(table), frame, days), parts=parts, notes=tuple(notes))
 
 
-def _shown_with_parts(table: pd.DataFrame, before: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _labels_with_parts(table: pd.DataFrame, before: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Unescape the labels of the table, the caller's own, and return the parts of each that was joined.
 
     A label that holds a name of `before` with the separator in it was not joined there: it has one part.
     """
     from analytics_core._engine.frames.columns import SEPARATOR, label_index, split_label
-    from analytics_core._engine.frames.operations.flatten import shown_labels
+    from analytics_core._engine.frames.operations.flatten import display_labels
 
     labels = [str(label) for label in table.columns]
-    shown = shown_labels(labels)
-    table.columns = label_index(shown)
-    whole = [name for name in before if SEPARATOR in name]
+    displayed = display_labels(labels)
+    table.columns = label_index(displayed)
+    full_labels = [name for name in before if SEPARATOR in name]
     joined = {
         name: split_label(label)
-        for name, label in zip(shown, labels, strict=True)
-        if SEPARATOR in label and not any(held in label for held in whole)
+        for name, label in zip(displayed, labels, strict=True)
+        if SEPARATOR in label and not any(full_label in label for full_label in full_labels)
     }
     return {name: parts for name, parts in joined.items() if len(parts) > 1}
 

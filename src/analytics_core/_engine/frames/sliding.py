@@ -44,8 +44,8 @@ class WindowSpan:
 
 def span_of(rows: int, window: int, *, center: bool) -> WindowSpan:
     """Return the span of windows; one that covers every row from every row is cut to what there is."""
-    held = min(window, 2 * rows + 1)
-    return WindowSpan(rows=rows, window=held, ahead=(held - 1) // 2 if center else 0)
+    width = min(window, 2 * rows + 1)
+    return WindowSpan(rows=rows, window=width, ahead=(width - 1) // 2 if center else 0)
 
 
 def counts(values: Array, span: WindowSpan) -> Array:
@@ -69,11 +69,11 @@ def places_of_least(values: Array, span: WindowSpan) -> Array:
     Of equal values the first counts.
     """
     missing = np.isnan(values)
-    held = np.append(np.where(missing, np.inf, values), np.inf)
+    filled = np.append(np.where(missing, np.inf, values), np.inf)
     nowhere = len(values)
 
     def lesser(older: Array, newer: Array) -> Array:
-        return np.where(held[newer] < held[older], newer, older)
+        return np.where(filled[newer] < filled[older], newer, older)
 
     rows = _combined(np.where(missing, nowhere, np.arange(len(values))), span, lesser, empty=nowhere)
     starts, _ = span.bounds()
@@ -90,40 +90,40 @@ def variances(values: Array, span: WindowSpan, *, ddof: int) -> Array:
     single = np.zeros((4, *values.shape))
     single[0], single[1] = present, np.where(present, values, 0.0)
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        held, _, _, squares = _combined(single, span, _merged, empty=0.0)
-        return np.where(held > ddof, squares / (held - ddof), np.nan)
+        sizes, _, _, squares = _combined(single, span, _merged, empty=0.0)
+        return np.where(sizes > ddof, squares / (sizes - ddof), np.nan)
 
 
 def skews(values: Array, span: WindowSpan) -> Array:
     """Return the skewness of each window, corrected for its size; NaN for fewer than 3 values, and for equal ones."""
-    held, squares, cubes, _ = _moments(values, span)
+    sizes, squares, cubes, _ = _moments(values, span)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        made = cubes / squares / np.sqrt(squares) * np.sqrt(held) * np.sqrt(held * (held - 1)) / (held - 2)
-        return np.where((held > 2) & (squares > 0), made, np.nan)
+        made = cubes / squares / np.sqrt(squares) * np.sqrt(sizes) * np.sqrt(sizes * (sizes - 1)) / (sizes - 2)
+        return np.where((sizes > 2) & (squares > 0), made, np.nan)
 
 
 def kurtoses(values: Array, span: WindowSpan) -> Array:
     """Return the excess kurtosis of each window, corrected likewise; NaN for fewer than 4 values, or equal ones."""
-    held, squares, _, fourths = _moments(values, span)
+    sizes, squares, _, fourths = _moments(values, span)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        plain = fourths / squares / squares * held
-        made = (held - 1) / ((held - 2) * (held - 3)) * ((held + 1) * plain - 3 * (held - 1))
-        return np.where((held > 3) & (squares > 0), made, np.nan)
+        plain = fourths / squares / squares * sizes
+        made = (sizes - 1) / ((sizes - 2) * (sizes - 3)) * ((sizes + 1) * plain - 3 * (sizes - 1))
+        return np.where((sizes > 3) & (squares > 0), made, np.nan)
 
 
 def covariances(values: Array, others: Array, span: WindowSpan, *, ddof: int) -> Array:
     """Return the covariance of the pairs of each window that are not null; no more than `ddof` pairs give null."""
-    held, _, _, shared = _squares_of_pairs(values, others, span)
+    sizes, _, _, shared = _squares_of_pairs(values, others, span)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(held > ddof, shared / (held - ddof), np.nan)
+        return np.where(sizes > ddof, shared / (sizes - ddof), np.nan)
 
 
 def correlations(values: Array, others: Array, span: WindowSpan) -> Array:
     """Return Pearson's correlation of such pairs; NaN where either side holds equal values only."""
-    held, left, right, shared = _squares_of_pairs(values, others, span)
+    sizes, left, right, shared = _squares_of_pairs(values, others, span)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         made = np.clip(shared / np.sqrt(left) / np.sqrt(right), -1.0, 1.0)
-        return np.where((held > 1) & (left > 0) & (right > 0), made, np.nan)
+        return np.where((sizes > 1) & (left > 0) & (right > 0), made, np.nan)
 
 
 def _moments(values: Array, span: WindowSpan) -> tuple[Array, Array, Array, Array]:
@@ -212,9 +212,9 @@ def _combined(values: Array, span: WindowSpan, combine: Callable[[Array, Array],
 
 def _moved(values: Array, rows: int, empty: Any) -> Array:
     """Return the entries some rows further down."""
-    kept = max(values.shape[-1] - rows, 0)
-    before = np.full((*values.shape[:-1], values.shape[-1] - kept), empty, dtype=values.dtype)
-    return np.concatenate((before, values[..., :kept]), axis=-1)
+    length = max(values.shape[-1] - rows, 0)
+    before = np.full((*values.shape[:-1], values.shape[-1] - length), empty, dtype=values.dtype)
+    return np.concatenate((before, values[..., :length]), axis=-1)
 
 
 def weighted_sums(values: Array, span: WindowSpan, weights: Array) -> Array:
@@ -242,9 +242,9 @@ def weighted_variances(values: Array, span: WindowSpan, weights: Array, *, ddof:
         from_one, _ = _from_one(cells, present)
         means = _means(from_one, present, weights)
         squares = np.where(present, from_one - means[:, np.newaxis], 0.0) ** 2 @ weights
-        held = present.sum(axis=1)
-        made = squares / (present @ weights) * held / (held - ddof)
-        return np.where(held > ddof, np.maximum(made, 0.0), np.nan)
+        sizes = present.sum(axis=1)
+        made = squares / (present @ weights) * sizes / (sizes - ddof)
+        return np.where(sizes > ddof, np.maximum(made, 0.0), np.nan)
 
     return _laid_out(values, span, variances)
 

@@ -56,7 +56,7 @@ def epoch_ms(moment: datetime) -> int | None:
     return (moment - (_EPOCH if moment.tzinfo is None else _EPOCH_UTC)) // _MILLISECOND
 
 
-def _whole(value: int) -> int | str:
+def _json_integer(value: int) -> int | str:
     return value if -LARGEST_NUMBER <= value <= LARGEST_NUMBER else str(value)
 
 
@@ -68,7 +68,7 @@ def _decimal(value: Decimal) -> float | int | str | None:
         near = float(text)
         return int(near) if near.is_integer() else near
     if value == value.to_integral_value():
-        return _whole(int(value)) if value.adjusted() < _MOST_WRITTEN_OUT else str(value)
+        return _json_integer(int(value)) if value.adjusted() < _MOST_WRITTEN_OUT else str(value)
     near = float(value)
     if -LARGEST_NUMBER <= value <= LARGEST_NUMBER and (_holds(near, value) or _places(value) > _MOST_PLACES):
         return near
@@ -98,8 +98,8 @@ def is_rounded(value: Decimal) -> bool:
     """Tell whether the number that stands for a decimal in JSON is only near it."""
     if len(str(value)) <= SURE_DIGITS:
         return False
-    shown = _decimal(value)
-    return isinstance(shown, float) and not _holds(shown, value)
+    displayed = _decimal(value)
+    return isinstance(displayed, float) and not _holds(displayed, value)
 
 
 def _nested(value: Any) -> str:
@@ -119,7 +119,7 @@ _BY_TYPE: Final[Mapping[type, Callable[[Any], Any]]] = {
     type(None): lambda value: value,
     bool: lambda value: value,
     str: clean_text,
-    int: _whole,
+    int: _json_integer,
     float: lambda value: value if value - value == 0 else None,
     datetime: epoch_ms,
     date: lambda value: (value.toordinal() - _EPOCH_DAY) * _DAY_MS,
@@ -143,11 +143,11 @@ def json_value(value: Any) -> bool | int | float | str | None:
 def nested_value(value: Any) -> Any:
     """Return what stands for `value` inside nested JSON: as `json_value`, but moments are ISO 8601 text."""
     if isinstance(value, Mapping):
-        return {clean_text(str(key)): nested_value(held) for key, held in value.items()}
+        return {clean_text(str(key)): nested_value(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [nested_value(held) for held in value]
+        return [nested_value(member) for member in value]
     if isinstance(value, set | frozenset):
-        return [nested_value(held) for held in sorted(value, key=str)]
+        return [nested_value(member) for member in sorted(value, key=str)]
     if isinstance(value, date) and value == value:  # noqa: PLR0124 - only NaT differs from itself
         return value.isoformat()
     return json_value(value)
@@ -170,8 +170,8 @@ def json_values(values: list[Any]) -> list[Any]:
 
 
 def _all_small(values: list[int | None]) -> bool:
-    held = [value for value in values if value is not None]
-    return min(held) >= -LARGEST_NUMBER and max(held) <= LARGEST_NUMBER
+    present = [value for value in values if value is not None]
+    return min(present) >= -LARGEST_NUMBER and max(present) <= LARGEST_NUMBER
 
 
 def _all_ascii(values: list[str | None]) -> bool:

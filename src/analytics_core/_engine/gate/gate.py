@@ -253,12 +253,12 @@ class Gate:
             )
 
     def _identity(self, actor: Actor, database: Database) -> Identity | None:
-        if self._tokens is None or not self._tokens.are_asked_by(database):
+        if self._tokens is None or not self._tokens.are_needed_by(database):
             return actor.identity_on(database)
         return actor.identity_on(database, by_token=True, authorization=self._tokens.authorization(database, actor.id))
 
     def _takes_tokens(self, database: Database) -> bool:
-        return self._tokens is not None and self._tokens.are_asked_by(database)
+        return self._tokens is not None and self._tokens.are_needed_by(database)
 
     def _admission(self, ruled: RuledActor, loaded: LoadedDataset, *, asks_others: bool) -> DatasetAdmission:
         actor, database = ruled.actor, loaded.database

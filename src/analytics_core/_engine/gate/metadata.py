@@ -296,8 +296,8 @@ class CachedNames:
 
     def _generation(self, admission: Admission) -> str:
         """Return which lists of tables are believed; what the cache has dropped begins anew, lest old ones return."""
-        kept = self._cache.get(_generation_key(admission))
-        return kept.hex() if kept else self._begin_generation(admission)
+        cached = self._cache.get(_generation_key(admission))
+        return cached.hex() if cached else self._begin_generation(admission)
 
     def _begin_generation(self, admission: Admission) -> str:
         made = secrets.token_bytes(16)
@@ -308,9 +308,9 @@ class CachedNames:
         """Return the rows of a list; a `timeout_s` of None keeps nothing, 0 keeps for ever."""
         if timeout_s is None:
             return ask()
-        kept = None if force else self._read(key)
-        if kept is not None:
-            return kept
+        cached = None if force else self._read(key)
+        if cached is not None:
+            return cached
         rows = ask()
         content = json.dumps(rows).encode()
         self._cache.set(key, self._seal.made(key, (content,)) + content, timeout_s=timeout_s or None)

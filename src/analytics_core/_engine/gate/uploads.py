@@ -260,7 +260,7 @@ _KINDS: Final = {
     **{kind: kind for kind in (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TEXT)},
 }
 _DIGITS: Final = re.compile(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
-_ANY_DECIMAL: Final = ColumnType(kind=ValueKind.DECIMAL, whole_digits=28, scale=10)
+_ANY_DECIMAL: Final = ColumnType(kind=ValueKind.DECIMAL, integer_digits=28, scale=10)
 _DIGITS_OF_INTEGERS: Final = 19
 
 
@@ -279,13 +279,13 @@ def _decimal(type_text: str, mine: ColumnType) -> ColumnType:
     most = _ANY_DECIMAL
     if given is not None:
         precision, scale = int(given.group(1)), int(given.group(2) or 0)
-        most = ColumnType(kind=ValueKind.DECIMAL, whole_digits=precision - scale, scale=scale)
+        most = ColumnType(kind=ValueKind.DECIMAL, integer_digits=precision - scale, scale=scale)
     if mine.kind not in _EXACT:
         return most
-    whole = mine.whole_digits or _DIGITS_OF_INTEGERS
+    digits = mine.integer_digits or _DIGITS_OF_INTEGERS
     if given is None:
-        return replace(mine, kind=ValueKind.DECIMAL, whole_digits=whole)
-    return replace(most, whole_digits=min(whole, most.whole_digits), scale=min(mine.scale, most.scale))
+        return replace(mine, kind=ValueKind.DECIMAL, integer_digits=digits)
+    return replace(most, integer_digits=min(digits, most.integer_digits), scale=min(mine.scale, most.scale))
 
 
 _EXACT: Final = frozenset({ValueKind.INTEGER, ValueKind.DECIMAL})

@@ -38,8 +38,8 @@ def client_digest(client: OAuth2Client, database: Database) -> str:
     changes with the URI but for user and password: the server that a database is led to later is shown none of them.
     """
     uri = _CREDENTIALS.sub("://", database.uri.reveal(), count=1)
-    told = json.dumps([client.id, client.token_request_uri, uri], ensure_ascii=False)
-    return hashlib.sha256(told.encode("utf-8")).hexdigest()
+    text = json.dumps([client.id, client.token_request_uri, uri], ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 _CREDENTIALS: Final = re.compile(r"://(?:[^:/@]*(?::[^@]*)?@)?")
@@ -84,8 +84,8 @@ def _own_client(database: Database) -> OAuth2Client | None:
         return None
     try:
         options = json.loads(database.secret_extra.reveal())
-        told = options.get(CLIENT_KEY)
-        return None if told is None else parse(OAuth2Client, told, shape=CLIENT_KEY)
+        stored = options.get(CLIENT_KEY)
+        return None if stored is None else parse(OAuth2Client, stored, shape=CLIENT_KEY)
     except PayloadError as error:
         problem = error.message
     except (ValueError, AttributeError, RecursionError):  # its text may hold the secret

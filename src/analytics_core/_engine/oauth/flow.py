@@ -24,7 +24,7 @@ from analytics_core.models.database import OAuth2Client, OAuth2State
 
 CALLBACK_PAGE: Final = "oauth2_callback"
 USED_STATE_KIND: Final = "oauth2_state"
-_USED_STATES_KEPT: Final = timedelta(hours=1)
+_MOST_USED_STATES: Final = timedelta(hours=1)
 """Beyond the end of a state: the clocks of two machines may differ."""
 
 
@@ -109,14 +109,14 @@ class AuthorizationFlow:
     @staticmethod
     def use(unit: UnitOfWork, signed: SignedState) -> None:
         """Remember that a state came back; OAuth2Error when it did before, in any process of the store."""
-        told = KeyValue(
+        entry = KeyValue(
             kind=USED_STATE_KIND,
             key=signed.number,
             value=json.dumps({"database_id": signed.claims.database_id}),
-            expires_on=signed.expires_on + _USED_STATES_KEPT,
+            expires_on=signed.expires_on + _MOST_USED_STATES,
         )
         try:
-            unit.key_values.append(told, actor_id=signed.claims.user_id)
+            unit.key_values.append(entry, actor_id=signed.claims.user_id)
         except (AlreadyExistsError, StaleVersionError):
             raise OAuth2Error("the state was used before; start the authorization anew") from None
 
@@ -130,8 +130,8 @@ class AuthorizationFlow:
         client = self._client(database)
         digest = client_digest(client, database)
         if digest != signed.client:
-            told = "the OAuth 2.0 client of the database, or its server, changed meanwhile"
-            raise OAuth2Error(f"{told}; start the authorization anew")
+            reason = "the OAuth 2.0 client of the database, or its server, changed meanwhile"
+            raise OAuth2Error(f"{reason}; start the authorization anew")
         redirect_uri = self._redirect_uri(client, database)
         grant = self._requests.redeem(
             client,
@@ -145,8 +145,8 @@ class AuthorizationFlow:
 
     def leads_to(self, database: Database, signed: SignedState) -> str | None:
         """Return where the user wanted to go afterwards; None when they did not say."""
-        asked = signed.claims.default_redirect_uri
-        return None if asked == self._redirect_uri(self._client(database), database) else asked
+        requested = signed.claims.default_redirect_uri
+        return None if requested == self._redirect_uri(self._client(database), database) else requested
 
     def _client(self, database: Database) -> OAuth2Client:
         client = self._client_of(database)
@@ -194,7 +194,7 @@ def known_refusal(error: object) -> str | None:
 
 def _authorization_url(client: OAuth2Client, signed: SignedState, *, state: str, redirect_uri: str) -> str:
     """Return the provider's page with all that it must be told; what its own address says already stays."""
-    told = {
+    params = {
         "response_type": "code",
         "client_id": client.id,
         "redirect_uri": redirect_uri,
@@ -206,5 +206,5 @@ def _authorization_url(client: OAuth2Client, signed: SignedState, *, state: str,
         "prompt": "consent",
     }
     page = urlsplit(client.authorization_request_uri)
-    own = [pair for pair in parse_qsl(page.query, keep_blank_values=True) if pair[0] not in told]
-    return urlunsplit((page.scheme, page.netloc, page.path, urlencode([*own, *told.items()]), ""))
+    own = [pair for pair in parse_qsl(page.query, keep_blank_values=True) if pair[0] not in params]
+    return urlunsplit((page.scheme, page.netloc, page.path, urlencode([*own, *params.items()]), ""))

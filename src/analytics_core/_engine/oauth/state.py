@@ -90,12 +90,12 @@ class StateSigner:
         """Return what a state says; OAuth2Error when it is not one of ours, or over. It does not look who brings it."""
         if not isinstance(text, str) or len(text) > _LONGEST_STATE:
             raise _rejected("it is not one of this service")
-        keys, told = self._verified(text.replace("%2E", "."))
-        number, end, client = told.get("jti"), told.get("exp"), told.get("client")
+        keys, payload = self._verified(text.replace("%2E", "."))
+        number, end, client = payload.get("jti"), payload.get("exp"), payload.get("client")
         if not isinstance(number, str) or not isinstance(client, str) or type(end) is not int:
             raise _rejected("it does not say what a state says")
         try:
-            claims, expires_on = parse(OAuth2State, told, shape="state"), datetime.fromtimestamp(end, UTC)
+            claims, expires_on = parse(OAuth2State, payload, shape="state"), datetime.fromtimestamp(end, UTC)
         except (PayloadError, ValueError, OverflowError, OSError):
             raise _rejected("it does not say what a state says") from None
         self._check_time(expires_on)
@@ -122,10 +122,10 @@ class StateSigner:
         raise _rejected("it is not one of this service")
 
     def _check_time(self, expires_on: datetime) -> None:
-        left = expires_on - self._clock.now()
-        if left <= timedelta(0):
+        remaining = expires_on - self._clock.now()
+        if remaining <= timedelta(0):
             raise _rejected("its five minutes are over")
-        if left > 2 * STATE_LIFE:  # the clocks of two machines may differ
+        if remaining > 2 * STATE_LIFE:  # the clocks of two machines may differ
             raise _rejected("it does not say what a state says")
 
 

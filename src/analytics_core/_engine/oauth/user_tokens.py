@@ -14,7 +14,7 @@ from analytics_core.errors import AnalyticsError, ErrorType, OAuth2Error
 
 if TYPE_CHECKING:
     from analytics_core._engine.oauth.flow import AuthorizationFlow
-    from analytics_core._engine.oauth.tokens import OAuthTokens
+    from analytics_core._engine.oauth.token_renewal import OAuthTokens
 
 _NOT_LET_IN: Final = frozenset(
     {
@@ -46,7 +46,7 @@ class UserTokens:
         self._parts = parts
         self._client_of = client_of
 
-    def are_asked_by(self, database: Database) -> bool:
+    def are_needed_by(self, database: Database) -> bool:
         """Tell whether a database is reached with the tokens of its users; OAuth2Error where that cannot be told."""
         return self._client_of(database) is not None
 

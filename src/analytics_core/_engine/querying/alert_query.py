@@ -76,11 +76,11 @@ class AlertQueries:
             DatabaseError: the database refuses it, or cannot be reached.
         """
         admission = self._gate.admit(request.actor, database, on=DatabaseUse.QUERY)
-        asked = Dataset(uuid="", database_id=database.id, table_name=name, sql=sql)
-        rendered = self._templates.for_query(ChartDataQueryObject(), asked, admission.spec, request).render(sql)
+        dataset = Dataset(uuid="", database_id=database.id, table_name=name, sql=sql)
+        rendered = self._templates.for_query(ChartDataQueryObject(), dataset, admission.spec, request).render(sql)
         checked = check_select(rendered, spec=admission.spec, place=f"alert {name!r}")
-        columns = self._metadata.columns_of(request.actor, asked, database, sql=rendered)
-        source = self._row_security.in_source(self._row_security.ruled(request.actor, asked, admission.spec), checked)
+        columns = self._metadata.columns_of(request.actor, dataset, database, sql=rendered)
+        source = self._row_security.in_source(self._row_security.ruled(request.actor, dataset, admission.spec), checked)
         text, parameters = render_source(source, admission.spec)
         statement = Statement(
             sql=text,

@@ -146,7 +146,7 @@ class UnknownAnnotationColumnError(UnknownNameError, error_type=ErrorType.COLUMN
     noun = "column"
 
 
-def shown_columns(frame: Frame, layer: ChartAnnotationLayer, *, chart_id: int) -> Frame:
+def displayed_columns(frame: Frame, layer: ChartAnnotationLayer, *, chart_id: int) -> Frame:
     """Return the columns that the layer shows, in the order time, end, title, descriptions.
 
     Series show all columns, and so do events and intervals that name no description columns or no time column.
@@ -253,14 +253,14 @@ class Annotator:
             AnalyticsError: whatever a layer failed with; the message names the layer. For guests a source that is not
                 theirs, or not there, is a note instead.
         """
-        shown = [self._shown(layer, host, ask) for layer in self._layers(host)]
-        data = tuple(item.data for item in shown if item.data is not None)
+        rendered = [self._layer_result(layer, host, ask) for layer in self._layers(host)]
+        data = tuple(item.data for item in rendered if item.data is not None)
         return replace(
             result,
             annotations=data,
             annotation_data=[item.to_payload() for item in data],
-            notes=(*result.notes, *(note for item in shown for note in item.notes)),
-            limits=(*result.limits, *(limit for item in shown for limit in item.limits)),
+            notes=(*result.notes, *(note for item in rendered for note in item.notes)),
+            limits=(*result.limits, *(limit for item in rendered for limit in item.limits)),
         )
 
     def bound_by(self, host: AnnotatedQuery, *, ask: BindChart) -> Hashable:
@@ -284,7 +284,7 @@ class Annotator:
         chart, context, _ = self._requested(layer, source_id, host)
         return source_id, ask(replace(host.request.on(context), chart_cache_timeout=chart.cache_timeout))
 
-    def _shown(self, layer: ChartAnnotationLayer, host: AnnotatedQuery, ask: AskChart) -> _LayerResult:
+    def _layer_result(self, layer: ChartAnnotationLayer, host: AnnotatedQuery, ask: AskChart) -> _LayerResult:
         if layer.source_type not in _SOURCES:
             return _LayerResult(notes=(f"{_place(layer)} shows nothing: sourceType is none of NATIVE, line, table",))
         try:
@@ -323,7 +323,7 @@ class Annotator:
     def _chart(self, layer: ChartAnnotationLayer, chart_id: int, host: AnnotatedQuery, ask: AskChart) -> _LayerResult:
         chart, context, notes = self._requested(layer, chart_id, host)
         result = ask(replace(host.request.on(context), chart_cache_timeout=chart.cache_timeout))
-        frame = shown_columns(result.frame, layer, chart_id=chart_id)
+        frame = displayed_columns(result.frame, layer, chart_id=chart_id)
         wanted = range_override(layer.overrides or {}, host)
         if wanted not in (None, NO_FILTER) and result.from_dttm is result.to_dttm is None:
             notes = [*notes, f"its time range bounds nothing: chart {chart_id} has no time column that it could bound"]

@@ -91,7 +91,7 @@ class BatchQueries:
         return BatchStream(
             frames,
             shape=partial(with_moments, plan=plan),
-            told=partial(naming_formats, plan=plan),
+            error_mapper=partial(naming_formats, plan=plan),
             row_limit=plan.limit.rows,
             declared=ready.layout().kinds,
             notes=(*plan.unused, *plan.notes, *ready.notes),

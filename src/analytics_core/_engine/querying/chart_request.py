@@ -320,9 +320,9 @@ def _needs_totals(step: PostProcessingOperation) -> bool:
 
 def totals_of(result: QueryResult) -> dict[str, float]:
     """Return the numbers of a result of one row by their labels; of any other result none."""
-    if len(result.held.frame) != 1:
+    if len(result.row_set.frame) != 1:
         return {}
-    values = {column.name: column.to_list()[0] for column in result.held.frame.columns}
+    values = {column.name: column.to_list()[0] for column in result.row_set.frame.columns}
     return {
         name: float(value)
         for name, value in values.items()

@@ -108,15 +108,15 @@ def query_blocks(query: ExplainedQuery) -> Blocks:
     """Return what can be seen of an explained query: every clause with its origin; the rest folded."""
     if query.failure is not None:
         return [ErrorBlock(kind="This query cannot run", message=query.failure.message)]
-    clauses, left = first_of(query.clauses, most=_MOST_CLAUSES, noun="clauses")
+    clauses, note = first_of(query.clauses, most=_MOST_CLAUSES, noun="clauses")
     columns = {name: [getattr(clause, name) for clause in clauses] for name in ("part", "sql", "origin")}
     rejected = (f"rejected filter: {one.column} ({one.reason})" for one in query.rejected_filters)
-    told = {"time range": query.time_range, "cache": query.cache_timeout}
+    details = {"time range": query.time_range, "cache": query.cache_timeout}
     compared = {f"compared with {text}": part.time_range for text, part in query.offsets.items()}
     bound = CodeBlock(text=f"{query.bound_sql}\n\n{value_text(query.parameters)}")
     return [
-        *table(columns, below=left),
-        *facts({**told, **compared}),
+        *table(columns, below=note),
+        *facts({**details, **compared}),
         *notes([*rejected, *query.notes]),
         *fold("SQL as people read it", [CodeBlock(text=query.sql)] if query.sql else []),
         *fold("SQL as the driver gets it, with its values", [bound] if query.bound_sql else []),

@@ -69,10 +69,10 @@ def with_moments(frame: Frame, plan: QueryPlan) -> tuple[Frame, tuple[str, ...]]
         return frame, ()
     columns, notes = [], []
     for column, output in zip(frame.columns, plan.outputs, strict=True):
-        shown, misfits = (column, 0) if output.stored is None else _with_moments(column, output.stored)
-        columns.append(shown)
+        moments, misfits = (column, 0) if output.stored is None else _with_moments(column, output.stored)
+        columns.append(moments)
         if misfits:
-            notes.append(_note(shown, misfits, is_text=shown.kind is ValueKind.TEXT))
+            notes.append(_note(moments, misfits, is_text=moments.kind is ValueKind.TEXT))
     return Frame(columns=tuple(columns)), tuple(notes)
 
 
@@ -93,8 +93,8 @@ def notes_of_order(frame: Frame, plan: QueryPlan) -> tuple[str, ...]:
 
 
 def _note(column: FrameColumn, misfits: int, *, is_text: bool) -> str:
-    shown = "the column is shown as it is stored" if is_text else "shown as null"
-    return f"column {column.name!r}: {misfits} values are no moments in the column's format; {shown}"
+    outcome = "the column is shown as it is stored" if is_text else "shown as null"
+    return f"column {column.name!r}: {misfits} values are no moments in the column's format; {outcome}"
 
 
 def _with_moments(column: FrameColumn, stored: StoredMoment) -> tuple[FrameColumn, int]:
@@ -111,7 +111,7 @@ def _with_moments(column: FrameColumn, stored: StoredMoment) -> tuple[FrameColum
         moments.append(moment)
     if misfits and stored.time.encoding is TimeEncoding.ISO_TEXT:
         return column, misfits
-    return replace(column, kind=stored.shown_kind, values=moments), misfits
+    return replace(column, kind=stored.display_kind, values=moments), misfits
 
 
 def _moment(value: Any, read: Read, hours: int) -> datetime | None:
@@ -188,15 +188,15 @@ def with_others_named(frame: Frame, plan: QueryPlan, *, series: Frame | None = N
     place = _place_of_rest(plan)
     in_others = frame.columns[place].to_list()
     texts = {i: list(map(_text, frame.columns[i].to_list())) for i in limit.columns}
-    shown = [set(compress(column, map(not_, in_others))) for column in texts.values()]
-    name = _free_name(shown if series is None else [set(map(_text, column.to_list())) for column in series.columns])
+    labels = [set(compress(column, map(not_, in_others))) for column in texts.values()]
+    name = _free_name(labels if series is None else [set(map(_text, column.to_list())) for column in series.columns])
     columns = [
         _named(column, texts[i], in_others, name) if i in texts else column
         for i, column in enumerate(frame.columns)
         if i != place
     ]
-    told = (f"a series is called {OTHERS!r}, so the rest is called {name!r}",)
-    notes = told if name != OTHERS and any(in_others) else ()
+    note = (f"a series is called {OTHERS!r}, so the rest is called {name!r}",)
+    notes = note if name != OTHERS and any(in_others) else ()
     return ProcessedFrame(frame=Frame(columns=tuple(columns)), notes=notes)
 
 

@@ -193,9 +193,9 @@ class ReadyQueries:
     ) -> bool:
         """Tell whether a column of what a query asks holds a text in rows that the actor may see."""
         same = ChartDataFilter(col=column, op=FilterOperator.EQUALS, val=text)
-        asked = ChartDataQueryObject(columns=(column,), metrics=(), filters=(same,), row_limit=1)
+        probe = ChartDataQueryObject(columns=(column,), metrics=(), filters=(same,), row_limit=1)
         try:
-            _, prepared = self._main(asked, request, admission, _plan_request(requested, admission, streams=False))
+            _, prepared = self._main(probe, request, admission, _plan_request(requested, admission, streams=False))
         except (FilterValueError, UnknownColumnError):
             return False
         settings = self._settings
@@ -233,8 +233,8 @@ class ReadyQueries:
         loaded = admission.loaded
         templates = self._templates.for_query(query, loaded.dataset, loaded.spec, request, request=plan_request)
         view = self._view(admission, templates.render_source())
-        left, taken_over = templates.without_removed_filters(query), templates.taken_over(query)
-        main = self._preparer.prepare(left, view, plan_request, request, templates=templates)
+        remaining, taken_over = templates.without_removed_filters(query), templates.taken_over(query)
+        main = self._preparer.prepare(remaining, view, plan_request, request, templates=templates)
         if not taken_over:
             return view, main
         plan = replace(main.plan, applied_filters=(*main.plan.applied_filters, *taken_over))

@@ -40,10 +40,10 @@ class StoredResults:
 
     def find(self, key: CacheKey, timeout: CacheTimeout) -> QueryResult | None:
         """Return the kept result, marked as cached, or None."""
-        kept = self._cache.get(key.text)
-        if kept is None:
+        entry = self._cache.get(key.text)
+        if entry is None:
             return None
-        return decode_entry(kept, key=key.text, seal=self._seal, cache_timeout=timeout.seconds)
+        return decode_entry(entry, key=key.text, seal=self._seal, cache_timeout=timeout.seconds)
 
     def keep(self, key: CacheKey, timeout: CacheTimeout, result: QueryResult) -> None:
         """Keep a fresh result; errors are never kept."""
@@ -177,8 +177,8 @@ class SharedRuns(Generic[Result]):
         """
         ended: int | None = self._ended
         while True:
-            if (kept := find()) is not None:
-                return kept
+            if (cached := find()) is not None:
+                return cached
             mine, current = self._lead_or_join(key, ended)
             if current is None:
                 ended = None  # looked again; once is enough
@@ -189,8 +189,8 @@ class SharedRuns(Generic[Result]):
             if current.error is not None:
                 raise current.error
             if current.result is not None:
-                kept = find()  # an answer of one's own, where it was kept
-                return current.result if kept is None else kept
+                cached = find()  # an answer of one's own, where it was kept
+                return current.result if cached is None else cached
 
     def before_fork(self) -> None:
         """Go on: runs end in the process that began them."""

@@ -219,8 +219,8 @@ class QueryRunner:
         try:
             result = self._result(request, position, admission, watch)
         except AnalyticsError as error:
-            told = request.rejection(error, position)
-            result = failed_result(told, result_type=requested.result_type, query=watch.statement)
+            failure = request.rejection(error, position)
+            result = failed_result(failure, result_type=requested.result_type, query=watch.statement)
         self._observer.observe(observed(result, requested.result_type, admission.loaded, request, watch))
         return result
 
@@ -327,11 +327,11 @@ class QueryRunner:
                 reject_unused(requested, ready.main.plan, ready.steps, loaded.dataset)
         except AnalyticsError as error:
             return ExplainedQuery(failure=request.rejection(error, requested.position))
-        told = partial(explained, spec=loaded.spec, key=ready.key, timeout=ready.timeout)
-        offsets = {comparison.text: told(prepared, offsets={}, notes=()) for comparison, prepared in ready.shifted}
+        explainer = partial(explained, spec=loaded.spec, key=ready.key, timeout=ready.timeout)
+        offsets = {comparison.text: explainer(prepared, offsets={}, notes=()) for comparison, prepared in ready.shifted}
         notes = (*request.notes, *ready.notes, *notes_of_layers(requested.query))
         notes += self._gate.statements.budget_notes(admission)
-        return told(ready.main, offsets=offsets, notes=notes, steps=ready.steps)
+        return explainer(ready.main, offsets=offsets, notes=notes, steps=ready.steps)
 
 
 def _annotated_query(request: ChartRequest, ready: ReadyQuery) -> AnnotatedQuery | None:
@@ -353,8 +353,8 @@ def _with_notes(result: QueryResult, ready: ReadyQuery, notes: tuple[str, ...]) 
     A kept result may come from a payload with other unread keys: what they are is not part of its key.
     """
     plan = ready.main.plan
-    told = (*notes, *plan.unused, *plan.notes, *ready.notes, *result.notes)
-    return replace(result, notes=told, caveats=ready.caveats)
+    all_notes = (*notes, *plan.unused, *plan.notes, *ready.notes, *result.notes)
+    return replace(result, notes=all_notes, caveats=ready.caveats)
 
 
 def _count_was_cut(counted: Frame, plan: QueryPlan) -> bool | None:

@@ -126,7 +126,7 @@ def shaped(
         label_map={name: names.get(name, (name,)) for name in colnames},
         notes=(*processed.notes, *notes_of_rounding(frame)),
         limits=ledger(layout, was_cut, cut_offsets),
-        held=ResultRows(frame),
+        row_set=ResultRows(frame),
     )
     return result if layout.form_data is None else client_processed(result, form_data=layout.form_data)
 
@@ -247,8 +247,8 @@ def _verbose_names(query: ChartDataQueryObject, view: DatasetView) -> dict[str, 
     """Return the names that people see; one of a column and of a saved metric is the metric's where that is asked."""
     saved = {metric for metric in query.metrics or () if isinstance(metric, str)}
     columns = {name: c.verbose_name for name, c in view.columns.items() if c.verbose_name and name not in saved}
-    told = {name: m for name, m in view.metrics.items() if name in saved or name not in view.columns}
-    return {**columns, **{name: m.verbose_name for name, m in told.items() if m.verbose_name}}
+    metrics = {name: m for name, m in view.metrics.items() if name in saved or name not in view.columns}
+    return {**columns, **{name: m.verbose_name for name, m in metrics.items() if m.verbose_name}}
 
 
 def query_text(prepared: PreparedQuery) -> QueryResult:

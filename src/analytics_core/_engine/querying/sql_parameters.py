@@ -27,7 +27,7 @@ _MARK: Final = "\ue0f7"
 """A private character, which no text may hold beside parameters."""
 
 _MARKED: Final = re.compile(f"{_MARK}(\\w+){_MARK}")
-_SHOWN: Final = re.compile(rf"""["']*(?:{_MARK}|\\ue0f7)(\w+?)(?:{_MARK}|\\ue0f7)["']*""")
+_DISPLAYED: Final = re.compile(rf"""["']*(?:{_MARK}|\\ue0f7)(\w+?)(?:{_MARK}|\\ue0f7)["']*""")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SCALARS: Final = (bool, int, float, str, bytes, Decimal, datetime, date)
 _LISTS: Final = (list, tuple, AbstractSet)
@@ -137,7 +137,7 @@ def _reject_strange(names: AbstractSet[str], values: Values) -> None:
 
 def as_written(message: str) -> str:
     """Return what an error says with `:name` for what stood in its place while the statement was checked."""
-    return _SHOWN.sub(r":\1", message)
+    return _DISPLAYED.sub(r":\1", message)
 
 
 def reject_lost(sql: str, marked: str, values: Values) -> None:

@@ -348,7 +348,7 @@ class SqlQueries:
             return BatchStream(
                 frames,
                 shape=lambda frame: (with_own_names(frame), ()),
-                told=_of_editor,
+                error_mapper=_of_editor,
                 row_limit=ready.limit,
                 declared={},
                 notes=(),
@@ -408,7 +408,7 @@ def answer_of(fetched: FetchedResult, ready: ReadySql) -> SqlAnswer:
         sql_rowcount=len(frame),
         notes=fetched.notes,
         limits=(_entry(ready, was_cut=fetched.has_more or (None if ready.with_share else False)),),
-        held=ResultRows(frame),
+        row_set=ResultRows(frame),
     )
     page = fetched.tracking_url if ready.admission.may_know_why else None
     return SqlAnswer(result=result, ready=ready, factor=factor, tracking_url=page)

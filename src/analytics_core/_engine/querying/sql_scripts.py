@@ -230,13 +230,13 @@ class SqlScripts:
                 f"{place}: the plan of a query on tables with row rules that bind you tells of all their rows; "
                 "sql.explain shows the statement"
             )
-        whole = self._queries.admit(begun.ruled.actor, begun.database)  # a plan tells of what is behind views
+        full = self._queries.admit(begun.ruled.actor, begun.database)  # a plan tells of what is behind views
         said = f"{part.explains} "
         statement = replace(
             ready.statement, sql=said + ready.statement.sql, display_sql=said + ready.statement.display_sql
         )
         return ReadyStep(
-            ready=replace(ready, admission=whole, statement=statement), kind="EXPLAIN", gives_rows=True, has_plan=False
+            ready=replace(ready, admission=full, statement=statement), kind="EXPLAIN", gives_rows=True, has_plan=False
         )
 
     def _change(self, begun: BegunSql, tree: exp.Expr, question: SqlQuestion, place: str) -> ReadyStep:
@@ -377,7 +377,9 @@ def place_of(number: int, count: int) -> str:
 def _answer(ready: ReadyScript, found: SqlAnswer | None, rows: tuple[int | None, ...]) -> ScriptAnswer:
     """Return the answer of a script; of one that gives no rows it has no columns either."""
     if found is None:
-        result = QueryResult(query=ready.display_sql, rowcount=0, notes=ready.notes, held=ResultRows(Frame(columns=())))
+        result = QueryResult(
+            query=ready.display_sql, rowcount=0, notes=ready.notes, row_set=ResultRows(Frame(columns=()))
+        )
         return ScriptAnswer(result=result, ready=ready, factor=LimitingFactor.NOT_LIMITED, rows=rows)
     result = replace(found.result, notes=(*found.result.notes, *ready.notes))
     return ScriptAnswer(result=result, ready=ready, factor=found.factor, rows=rows, tracking_url=found.tracking_url)

@@ -176,10 +176,10 @@ class BoundTemplates:
         """Return the query without the filters that the templates took over; a granularity keeps its range."""
         if not self._removed:
             return query
-        kept = tuple(item for item in query.filters if column_label(item.col) not in self._removed)
-        return query.model_copy(update={"filters": kept, "time_range": self._range_left(query)})
+        filters = tuple(item for item in query.filters if column_label(item.col) not in self._removed)
+        return query.model_copy(update={"filters": filters, "time_range": self._remaining_range(query)})
 
-    def _range_left(self, query: ChartDataQueryObject) -> str | None:
+    def _remaining_range(self, query: ChartDataQueryObject) -> str | None:
         """Return the range of the query beside the filters that are left.
 
         It goes where it bounded columns of removed filters alone; a granularity takes the range of one on it.

@@ -152,7 +152,7 @@ def _plain(value: Any) -> Any:
         case list() | tuple():
             return tuple(map(_plain, value))
         case dict():
-            return tuple((_plain(name), _plain(held)) for name, held in value.items())
+            return tuple((_plain(name), _plain(member)) for name, member in value.items())
     return value
 
 

@@ -12,10 +12,10 @@ from analytics_core._engine.frames.frame import Frame, FrameColumn
 from analytics_core._engine.results.display import answer_blocks, result_blocks
 from analytics_core._engine.results.rows import AnnotationData, Chunk, PlainRows, ResultRows
 from analytics_core._engine.results.spreadsheets import Sheet, csv_bytes, xlsx_bytes
+from analytics_core._tools.atomic_files import write_requested
 from analytics_core._tools.display.blocks import Blocks
 from analytics_core._tools.display.bundles import Bundle, bundle_of, mime_bundle, own_mime_bundle
 from analytics_core._tools.display.text import visible
-from analytics_core._tools.whole_files import write_asked
 from analytics_core.errors import (
     AnalyticsError,
     MissingExtraError,
@@ -48,7 +48,7 @@ _SHORT_KEYS: Final[Mapping[ResultType, tuple[str, ...]]] = {
 
 _OF_EACH_RESULT: Final = frozenset({"pandas", "polars", "arrow", "rows", "data", "frame", "notes", "limits", "query"})
 _OF_THE_ANSWER: Final = frozenset({"to_csv", "to_xlsx", "to_json"})
-_SHOWN_NAMES: Final = 8
+_DISPLAYED_NAMES: Final = 8
 
 
 def _reject_attribute(owner: object, name: str) -> NoReturn:
@@ -119,7 +119,7 @@ class QueryResult:
     limits: tuple[LimitEntry, ...] = ()
     result_type: ResultType = ResultType.FULL
     verbose_names: Mapping[str, str] = field(default_factory=dict, repr=False)
-    held: ResultRows | PlainRows = field(default_factory=lambda: ResultRows(EMPTY_FRAME), repr=False, compare=False)
+    row_set: ResultRows | PlainRows = field(default_factory=lambda: ResultRows(EMPTY_FRAME), repr=False, compare=False)
     failure: AnalyticsError | None = field(default=None, compare=False)
     annotations: tuple[AnnotationData, ...] = ()
 
@@ -127,7 +127,7 @@ class QueryResult:
         """Say what came, not every row's details: a notebook shows it, and a log line."""
         if self.error is not None:
             return f"<QueryResult, {self.status.value}: {visible(self.error)}>"
-        names = [*self.colnames[:_SHOWN_NAMES], *(["..."] if len(self.colnames) > _SHOWN_NAMES else [])]
+        names = [*self.colnames[:_DISPLAYED_NAMES], *(["..."] if len(self.colnames) > _DISPLAYED_NAMES else [])]
         notes = f"; {len(self.notes)} notes" if self.notes else ""
         return f"<QueryResult, {self.status.value}: {self.rowcount} rows of {visible(', '.join(names))}{notes}>"
 
@@ -227,11 +227,11 @@ class QueryResult:
         self.raise_for_error()
         if self.result_type is ResultType.QUERY:
             raise QueryError("the query asked for its statement only (result_type 'query'); ask for 'full' to get rows")
-        return self.held
+        return self.row_set
 
     def to_payload(self) -> dict[str, Any]:
         """Return the result as the contract writes it, ours behind it."""
-        return {key: self.held.data() if key == "data" else self._fact(key) for key in self._keys()}
+        return {key: self.row_set.data() if key == "data" else self._fact(key) for key in self._keys()}
 
     def json_chunks(self) -> Iterator[Chunk]:
         """Yield the JSON text of `to_payload()` in parts, without making the records."""
@@ -244,7 +244,7 @@ class QueryResult:
         place = keys.index("data")
         before, after = ({key: self._fact(key) for key in part} for part in (keys[:place], keys[place + 1 :]))
         yield orjson.dumps(before)[:-1] + (b',"data":' if before else b'"data":')
-        yield from self.held.json_chunks()
+        yield from self.row_set.json_chunks()
         yield b"," + orjson.dumps(after)[1:]
 
     def _keys(self) -> tuple[str, ...]:
@@ -294,7 +294,7 @@ def listed_result(result_type: ResultType, items: list[dict[str, Any]], **known:
         FrameColumn(name=name, kind=ValueKind.UNKNOWN, values=[item.get(name) for item in items]) for name in names
     )
     rows = PlainRows(items, frame=Frame(columns=columns))
-    return QueryResult(result_type=result_type, colnames=names, rowcount=len(items), held=rows, **known)
+    return QueryResult(result_type=result_type, colnames=names, rowcount=len(items), row_set=rows, **known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -414,5 +414,5 @@ def _written(content: bytes, path: str | os.PathLike[str] | None) -> bytes | Non
     """Write `content` to the file, or return it where there is none."""
     if path is None:
         return content
-    write_asked(path, content)
+    write_requested(path, content)
     return None

@@ -78,9 +78,9 @@ def encode_answer(answer: ChartData, *, key: str, seal: EntrySeal, most_bytes: i
     """
     most = min(most_bytes, MOST_BYTES)
     facts = _facts_bytes(answer, known)
-    held = [result.held for result in answer.results]
-    frames = _frames_bytes(held, most)
-    texts = [list(rows.json_chunks()) for rows in held]
+    row_sets = [result.row_set for result in answer.results]
+    frames = _frames_bytes(row_sets, most)
+    texts = [list(rows.json_chunks()) for rows in row_sets]
     rows = [part for frame, text in zip(frames, texts, strict=True) for part in (len(frame), sum(map(len, text)))]
     lengths = (len(facts), *rows)
     head = b"".join(map(_NUMBER.pack, (len(lengths), *lengths)))
@@ -90,9 +90,9 @@ def encode_answer(answer: ChartData, *, key: str, seal: EntrySeal, most_bytes: i
     for frame, text in zip(frames, texts, strict=True):
         parts += (frame, *text)
     data = b"".join((MAGIC, seal.made(key, parts), *parts))
-    for kept, written in zip(held, _cut(memoryview(data), _HEAD_START + len(head), lengths)[2::2], strict=True):
-        if isinstance(kept, ResultRows):
-            kept.remember_json(written)
+    for row_set, written in zip(row_sets, _cut(memoryview(data), _HEAD_START + len(head), lengths)[2::2], strict=True):
+        if isinstance(row_set, ResultRows):
+            row_set.remember_json(written)
     return data
 
 
@@ -150,9 +150,9 @@ def decode_entry(data: object, *, key: str, seal: EntrySeal, **known: Any) -> Qu
 
 
 # ------------------------------------------------------------------------------------------------------------ writing
-def _frame_bytes(held: ResultRows | PlainRows) -> Chunk:
+def _frame_bytes(rows: ResultRows | PlainRows) -> Chunk:
     """Return the frame as bytes; none for a frame of nothing, which failed queries have."""
-    frame = held.frame
+    frame = rows.frame
     if not frame.columns:
         return b""
     return (_few_rows_json(frame) if len(frame) <= _FEW_ROWS else None) or frame_to_bytes(frame)
@@ -193,8 +193,8 @@ def _are_exact(types: AbstractSet[type], values: Sequence[Any]) -> bool:
 def _frames_bytes(results: Iterable[ResultRows | PlainRows], most_bytes: int) -> list[Chunk]:
     """Return the frames as bytes, of which none is made that would come after too many of them."""
     made: list[Chunk] = []
-    for held in results:
-        made.append(_frame_bytes(held))
+    for rows in results:
+        made.append(_frame_bytes(rows))
         if sum(map(len, made)) > most_bytes:
             raise _too_large(most_bytes)
     return made
@@ -284,7 +284,7 @@ def _result(facts: dict[str, Any], frame: memoryview, records: memoryview) -> Qu
         limits=tuple([LimitEntry(**limit) for limit in facts["limits"]]),
         annotations=tuple(map(_annotation, facts["annotations"])),
         failure=None if facts["failure"] is None else error_from_json(facts["failure"]),
-        held=ResultRows(partial(_frame, frame) if frame else EMPTY_FRAME, encoded=records),
+        row_set=ResultRows(partial(_frame, frame) if frame else EMPTY_FRAME, encoded=records),
     )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Shape = Callable[[Frame], tuple[Frame, tuple[str, ...]]]
 """Makes of a frame as it was read what an answer shows, with notes."""
 
-Told = Callable[[DatabaseError], DatabaseError]
+FailureMapper = Callable[[DatabaseError], DatabaseError]
 """Says of a failure of the database what the question has to do with it."""
 
 Ended = Callable[[int, AnalyticsError | None], None]
@@ -56,7 +56,7 @@ class BatchStream:
         frames: FrameStream,
         *,
         shape: Shape,
-        told: Told,
+        error_mapper: FailureMapper,
         row_limit: int,
         declared: Mapping[str, ValueKind],
         notes: tuple[str, ...],
@@ -64,7 +64,7 @@ class BatchStream:
     ) -> None:
         self.row_limit = row_limit
         self.rows: int = 0
-        self._frames, self._shape, self._told, self._ended = frames, shape, told, ended
+        self._frames, self._shape, self._map_failure, self._ended = frames, shape, error_mapper, ended
         self._notes = dict.fromkeys(notes)
         self._is_over = False
         self._stopped_by: AnalyticsError | None = None
@@ -81,8 +81,8 @@ class BatchStream:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was assumed or cannot be shown, of the rows so far."""
-        whole = self._frames.fetched
-        return (*self._notes, *(note for note in whole.notes if note not in self._notes)) if whole else (*self._notes,)
+        total = self._frames.fetched
+        return (*self._notes, *(note for note in total.notes if note not in self._notes)) if total else (*self._notes,)
 
     @property
     def was_cut(self) -> bool | None:
@@ -181,23 +181,23 @@ class BatchStream:
 
     def _blocks(self) -> Blocks:
         columns = {"column": self.schema.names, "type": [str(kind) for kind in self.schema.types]}
-        told = f"{self.rows:,} rows so far, {self.row_limit:,} at the most"
-        return [HeadingBlock(text="Batch stream", detail=told), *table(columns), *notes(self.notes)]
+        progress = f"{self.rows:,} rows so far, {self.row_limit:,} at the most"
+        return [HeadingBlock(text="Batch stream", detail=progress), *table(columns), *notes(self.notes)]
 
     def _read(self) -> Frame:
         try:
             frame = next(self._frames)
         except DatabaseError as error:
-            raise self._told(error) from None
-        shown, notes = self._shape(frame)
+            raise self._map_failure(error) from None
+        shaped, notes = self._shape(frame)
         self._notes |= dict.fromkeys(notes)
-        return shown
+        return shaped
 
     def _end(self, error: AnalyticsError | None) -> None:
         if self._is_over:
             return
-        is_whole = self._first is None and self._frames.fetched is not None
-        self._stopped_by = error or (None if is_whole else self._closed_early())
+        is_complete = self._first is None and self._frames.fetched is not None
+        self._stopped_by = error or (None if is_complete else self._closed_early())
         self._is_over = True
         self._first = None
         self._frames.close()
@@ -338,5 +338,5 @@ def _flat(data: Any) -> Any:
     """Return one array: a record batch has no chunks."""
     import pyarrow as pa
 
-    whole = data.combine_chunks() if hasattr(data, "combine_chunks") else data
-    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
+    combined = data.combine_chunks() if hasattr(data, "combine_chunks") else data
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined

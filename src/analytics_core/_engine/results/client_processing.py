@@ -79,8 +79,8 @@ def _label_value(value: Any) -> Any:
 
 def _cell(value: Any) -> Any:
     """Return a cell as JSON has it, but for numbers of so many digits that they are texts there."""
-    shown = json_value(value) if isinstance(value, Decimal) else value
-    return value if isinstance(shown, str) else shown
+    cell = json_value(value) if isinstance(value, Decimal) else value
+    return value if isinstance(cell, str) else cell
 
 
 def _as_table(result: QueryResult, frame: Frame) -> QueryResult:
@@ -93,7 +93,7 @@ def _as_table(result: QueryResult, frame: Frame) -> QueryResult:
         indexnames=index,
         label_map=dict(zip(frame.names, parts, strict=True)),
         verbose_names={},
-        held=PlainRows(data, frame=frame),
+        row_set=PlainRows(data, frame=frame),
     )
 
 
@@ -113,7 +113,7 @@ def _as_grid(result: QueryResult, grid: PivotTable) -> QueryResult:
         rowcount=len(index),
         label_map={name: tuple(map(str, filter(None, key))) for name, key in zip(names, grid.column_keys, strict=True)},
         verbose_names={},
-        held=PlainRows(data, frame=Frame(columns=(labels, *columns))),
+        row_set=PlainRows(data, frame=Frame(columns=(labels, *columns))),
     )
 
 

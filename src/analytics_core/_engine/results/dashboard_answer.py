@@ -93,14 +93,14 @@ def _chart_blocks(chart: DashboardChart) -> Blocks:
 def _dashboard_blocks(data: DashboardData) -> Blocks:
     """Return what can be seen of a dashboard: what its filters are set to, its charts."""
     failed = sum(chart.error is not None for chart in data.charts)
-    told = f"{len(data.charts)} charts{f', {failed} failed' if failed else ''}"
-    blocks: list[Block] = [HeadingBlock(text=f"Dashboard {data.dashboard_id}", detail=told)]
+    summary = f"{len(data.charts)} charts{f', {failed} failed' if failed else ''}"
+    blocks: list[Block] = [HeadingBlock(text=f"Dashboard {data.dashboard_id}", detail=summary)]
     blocks += facts({state.name: value_text(state.value) for state in data.filters if state.value is not None})
     blocks += notes(data.notes)
     for chart in data.charts[:_MOST_CHARTS]:
         blocks += _chart_blocks(chart)
-    left = len(data.charts) - _MOST_CHARTS
-    return [*blocks, *notes([f"{left} more charts: data.charts[{_MOST_CHARTS}:]"] if left > 0 else [])]
+    remaining = len(data.charts) - _MOST_CHARTS
+    return [*blocks, *notes([f"{remaining} more charts: data.charts[{_MOST_CHARTS}:]"] if remaining > 0 else [])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -117,8 +117,8 @@ class DashboardData:
 
     def __repr__(self) -> str:
         failed = sum(chart.error is not None for chart in self.charts)
-        told = f", {failed} failed" if failed else ""
-        return f"<DashboardData of {self.dashboard_id}: {len(self.charts)} charts{told}>"
+        suffix = f", {failed} failed" if failed else ""
+        return f"<DashboardData of {self.dashboard_id}: {len(self.charts)} charts{suffix}>"
 
     def __iter__(self) -> Iterator[DashboardChart]:
         return iter(self.charts)

@@ -33,8 +33,8 @@ def answer_blocks(results: Sequence[QueryResult]) -> Blocks:
     blocks: list[Block] = []
     for number, result in enumerate(results[:_MOST_RESULTS]):
         blocks += [HeadingBlock(text=f"results[{number}]"), *result_blocks(result)]
-    left = len(results) - _MOST_RESULTS
-    return [*blocks, *notes([f"{left} more results"] if left > 0 else [])]
+    remaining = len(results) - _MOST_RESULTS
+    return [*blocks, *notes([f"{remaining} more results"] if remaining > 0 else [])]
 
 
 def result_blocks(result: QueryResult) -> Blocks:
@@ -47,7 +47,7 @@ def _blocks(result: QueryResult) -> Iterator[Block]:
         yield ErrorBlock(kind=result.status.value, message=result.error)
         yield from _statement(result)
         return
-    frame = result.held.frame
+    frame = result.row_set.frame
     if not frame.columns:
         yield CodeBlock(text=result.query or "no rows were asked for")
         return
@@ -57,16 +57,16 @@ def _blocks(result: QueryResult) -> Iterator[Block]:
 
 
 def _rows_table(result: QueryResult) -> TableBlock:
-    columns = result.held.frame.columns
-    shown = columns[:MOST_COLUMNS]
-    values = [column.head(MOST_ROWS) for column in shown]
-    texts = [column_texts(held, name=column.name) for column, held in zip(shown, values, strict=True)]
-    right = tuple(column.kind.is_numeric or are_numbers(held) for column, held in zip(shown, values, strict=True))
-    hidden = len(columns) - len(shown)
+    columns = result.row_set.frame.columns
+    visible = columns[:MOST_COLUMNS]
+    values = [column.head(MOST_ROWS) for column in visible]
+    texts = [column_texts(cells, name=column.name) for column, cells in zip(visible, values, strict=True)]
+    right = tuple(column.kind.is_numeric or are_numbers(cells) for column, cells in zip(visible, values, strict=True))
+    hidden = len(columns) - len(visible)
     below = [ledger(result, MOST_ROWS, names_setter=True), f"{hidden} more columns" if hidden else ""]
     if result.is_cached:
         below.append("from the cache")
-    heads = tuple(str(result.verbose_names.get(column.name) or column.name) for column in shown)
+    heads = tuple(str(result.verbose_names.get(column.name) or column.name) for column in visible)
     rows = tuple(zip(*texts, strict=True))
     return TableBlock(heads=heads, rows=rows, at_right=right, below="; ".join(filter(None, below)))
 

@@ -11,7 +11,7 @@ from analytics_core._engine.results.answer import QueryResult
 from analytics_core._engine.results.column_formats import ChartFormats
 from analytics_core._engine.results.readable import is_long, ledger, written_texts
 
-_SHOWN_CHARACTERS: Final = 200
+_DISPLAYED_CHARACTERS: Final = 200
 
 
 def results_html(results: Sequence[QueryResult], *, most_rows: int, formats: ChartFormats) -> str:
@@ -25,7 +25,7 @@ def results_html(results: Sequence[QueryResult], *, most_rows: int, formats: Cha
 def _result_html(result: QueryResult, most_rows: int, formats: ChartFormats) -> str:
     if result.error is not None:
         return f"<p><b>{escape(result.status.value)}</b>: {escape(result.error)}</p>"
-    frame = result.held.frame
+    frame = result.row_set.frame
     if not frame.columns:
         return f"<pre>{escape(result.query)}</pre>"
     columns = [_column_html(column, result, most_rows, formats) for column in frame.columns]
@@ -48,5 +48,5 @@ def _column_html(column: FrameColumn, result: QueryResult, most_rows: int, forma
 
 
 def _cell(text: str) -> str:
-    shown = text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
-    return escape(shown)
+    label = text if len(text) <= _DISPLAYED_CHARACTERS else text[: _DISPLAYED_CHARACTERS - 1] + "…"
+    return escape(label)

@@ -60,9 +60,9 @@ def ledger(result: QueryResult, most_rows: int, *, names_setter: bool) -> str:
 
     `names_setter` tells where a limit comes from: people who did not write the query, as those of a mail, are not told.
     """
-    rows = len(result.held.frame)
-    told = counted(rows, "row") if rows <= most_rows else f"first {most_rows} of {counted(rows, 'row')}"
-    return "; ".join([told, *(_cut(limit, names_setter=names_setter) for limit in result.limits if limit.cut)])
+    rows = len(result.row_set.frame)
+    row_text = counted(rows, "row") if rows <= most_rows else f"first {most_rows} of {counted(rows, 'row')}"
+    return "; ".join([row_text, *(_cut(limit, names_setter=names_setter) for limit in result.limits if limit.cut)])
 
 
 def _cut(limit: LimitEntry, *, names_setter: bool) -> str:

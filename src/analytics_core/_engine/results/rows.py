@@ -92,8 +92,8 @@ class PlainRows:
 
 def _json_tree(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _json_tree(held) for key, held in value.items()}
-    return [_json_tree(held) for held in value] if isinstance(value, list | tuple) else json_value(value)
+        return {str(key): _json_tree(member) for key, member in value.items()}
+    return [_json_tree(member) for member in value] if isinstance(value, list | tuple) else json_value(value)
 
 
 _VALUES: Final = attrgetter("values")

@@ -179,11 +179,11 @@ def _write_cell(page: Any, row: int, position: int, value: Any, formats: _Format
 
 def _write_date(page: Any, row: int, position: int, value: date, formats: _Formats) -> None:
     cell: date | None = value
-    shown_as = formats.date
+    cell_format = formats.date
     if isinstance(value, datetime):
-        cell, shown_as = _in_utc(value), formats.moment_utc if value.tzinfo else formats.moment
+        cell, cell_format = _in_utc(value), formats.moment_utc if value.tzinfo else formats.moment
     if cell is not None and (cell.date() if isinstance(cell, datetime) else cell) >= _FIRST_DAY:
-        page.write_datetime(row, position, cell, shown_as)
+        page.write_datetime(row, position, cell, cell_format)
     else:
         _write_text(page, row, position, text_value(value))
 
@@ -204,12 +204,12 @@ def _write_number(page: Any, row: int, position: int, value: int | float | Decim
         _write_text(page, row, position, text)
 
 
-def _write_text(page: Any, row: int, position: int, text: str, shown_as: Any = None) -> None:
+def _write_text(page: Any, row: int, position: int, text: str, cell_format: Any = None) -> None:
     safe = neutral_text(text_value(text)).translate(_ILLEGAL)
     if len(safe) > MOST_CHARACTERS:
         safe = safe[: MOST_CHARACTERS - len(_CUT_MARK)] + _CUT_MARK
     if safe:
-        page.write_string(row, position, safe, shown_as)
+        page.write_string(row, position, safe, cell_format)
 
 
 SIGNS: Final = frozenset("=+-@|%＝＋－＠｜％﹦﹢﹣﹫﹪⁺₊⁼₌⁻₋−⩵⩶﬩")

@@ -159,13 +159,13 @@ def _grant(claims: GuestClaims) -> GuestGrant:
         attributes=attributes_of(claims.user),
         embedded=tuple(dict.fromkeys(resource.id for resource in claims.resources)),
         rules=tuple(rule_of(rule) for rule in claims.rls_rules),
-        all_rows=_datasets_seen_whole(claims.all_rows),
+        all_rows=_fully_visible_datasets(claims.all_rows),
         issued_on=_moment(claims.iat),
         expires_on=_moment(claims.exp),
     )
 
 
-def _datasets_seen_whole(all_rows: bool | tuple[int, ...]) -> frozenset[int] | None:
+def _fully_visible_datasets(all_rows: bool | tuple[int, ...]) -> frozenset[int] | None:
     if isinstance(all_rows, bool):
         return None if all_rows else frozenset()
     return frozenset(all_rows)

@@ -32,8 +32,8 @@ def read_origin(text: object) -> str | None:
     extra = parts.path not in ("", "/") or "?" in text or "#" in text or "@" in text or parts.netloc.endswith(":")
     if parts.scheme not in _DEFAULT_PORTS or extra or not _is_host(host, parts.netloc):
         return None
-    shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}" + ("" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}")
+    address = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{address}" + ("" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}")
 
 
 def allows_origin(allowed: tuple[str, ...], origin: str | None) -> bool:

@@ -54,7 +54,7 @@ def scope_of(policy: Policy, permission: Permission, actor: Actor) -> Scope | No
     return _scope(policy, permission, actor)
 
 
-def needs_whole_datasets(policy: Policy) -> bool:
+def needs_full_datasets(policy: Policy) -> bool:
     """Tell whether a policy may look at all of a dataset to judge its charts: it does so by methods of its own."""
     return not decides_by_table(policy, *_DECIDED_BY[Permission.READ_CHART])
 

@@ -11,7 +11,7 @@ from analytics_core._notebook.builder.forms import TABLE, chart_form, chart_quer
 from analytics_core._notebook.builder.payload import QueryAxes
 from analytics_core._notebook.builder.runnable import ChartNamespace, RunnableQuery, copied
 from analytics_core._notebook.builder.specification import QuerySpecification
-from analytics_core._superset.field_names import ASKED, DRAWN
+from analytics_core._superset.field_names import DRAWN, QUERY_WORDS
 from analytics_core._tools.display.blocks import notes
 from analytics_core._tools.display.bundles import Bundle, bundle_of, own_mime_bundle
 from analytics_core.errors import MissingExtraError, QueryError, UnknownNameError, nearest
@@ -24,7 +24,7 @@ CompletedQuery = Callable[[Mapping[str, Any]], dict[str, Any]]
 """Makes the query of a chart of the one that its form asks."""
 
 _PICTURE_OPTIONS: Final = ("format", "theme", "width_px", "height_px", "scale")
-_FIELDS: Final = sorted(ASKED | DRAWN)
+_FIELDS: Final = sorted(QUERY_WORDS | DRAWN)
 _GRIDS: Final = "matrixify_"
 
 
@@ -73,9 +73,9 @@ class QueryChart(RunnableQuery):
 
     def _context(self) -> dict[str, Any]:
         if self._payload is None:
-            asked = self._charts.payload_of(self.form_data).payload
-            first, *rest = asked["queries"]
-            return {**asked, "queries": [self._completed(first), *rest]}
+            payload = self._charts.payload_of(self.form_data).payload
+            first, *rest = payload["queries"]
+            return {**payload, "queries": [self._completed(first), *rest]}
         return {**self._payload, "form_data": self.form_data}
 
     def picture(self, **options: Any) -> Picture:
@@ -135,8 +135,8 @@ class QueryChart(RunnableQuery):
 
             return picture_bundle(self._drawn(format="svg"))
         except MissingExtraError as error:  # nobody here draws; the notebook may know Vega-Lite
-            bundle, told = self.run()._repr_mimebundle_(), bundle_of(notes([f"Shown as a table: {error.message}"]))
-            return {**bundle, **{kind: f"{bundle.get(kind, '')}\n{text}" for kind, text in told.items()}}
+            bundle, notice = self.run()._repr_mimebundle_(), bundle_of(notes([f"Shown as a table: {error.message}"]))
+            return {**bundle, **{kind: f"{bundle.get(kind, '')}\n{text}" for kind, text in notice.items()}}
 
 
 def query_chart(
@@ -175,12 +175,12 @@ def table_chart(
     """
     check_fields(TABLE, form)
     made = {**table_form(spec, axes, dataset_id=dataset_id), **form}
-    asked = next((name for name in form if name in ASKED), None)
-    if asked is None:
+    field = next((name for name in form if name in QUERY_WORDS), None)
+    if field is None:
         return QueryChart(made, charts, payload)
     if spec.steps:
         raise QueryError(
-            f"a table after .{spec.steps[0].verb} shows what that gives, and has no field for {asked}; leave out either"
+            f"a table after .{spec.steps[0].verb} shows what that gives, and has no field for {field}; leave out either"
         )
     completed = partial(chart_query, kind=TABLE, spec=spec, axes=axes, form=form)
     return QueryChart(made, charts, completed=completed)
@@ -191,6 +191,6 @@ def check_fields(kind: str, form: Mapping[str, Any]) -> None:
     for name in form:
         if name in _PICTURE_OPTIONS:
             raise QueryError(f".chart has no {name}, which is of the picture: .chart({kind!r}).picture({name}=...)")
-        if name not in ASKED and name not in DRAWN and not name.startswith(_GRIDS):
+        if name not in QUERY_WORDS and name not in DRAWN and not name.startswith(_GRIDS):
             close = nearest(name, _FIELDS, most=5)
             raise UnknownNameError(name, place=f"the form of .chart({kind!r})", known=close)

@@ -128,8 +128,8 @@ def chart_query(
         bounds.setdefault("orderby", None)
     if axes.axis is not None and _runs_along_time(kind) and not bounds.get("orderby"):
         bounds["orderby"] = [[axes.axis.name, True]]
-    told = {name: value for name, value in bounds.items() if not given & _BOUND_FIELDS.get(name, _SERIES_FIELDS)}
-    return {name: value for name, value in {**query, **told}.items() if name not in told or value is not None}
+    overrides = {name: value for name, value in bounds.items() if not given & _BOUND_FIELDS.get(name, _SERIES_FIELDS)}
+    return {name: value for name, value in {**query, **overrides}.items() if name not in overrides or value is not None}
 
 
 def _runs_along_time(kind: str) -> bool:
@@ -148,31 +148,31 @@ def table_form(spec: QuerySpecification, axes: QueryAxes, *, dataset_id: int) ->
 
 # ------------------------------------------------------------------------------------------- what every form has
 def _common(spec: QuerySpecification, axes: QueryAxes, dataset_id: int) -> dict[str, Any]:
-    told: dict[str, Any] = {"datasource": f"{dataset_id}__table", "adhoc_filters": _filters(spec)}
+    fields: dict[str, Any] = {"datasource": f"{dataset_id}__table", "adhoc_filters": _filters(spec)}
     if spec.time_range is not None:
-        told |= {"granularity_sqla": axes.time_column, "time_range": spec.time_range}
+        fields |= {"granularity_sqla": axes.time_column, "time_range": spec.time_range}
     if spec.order:
-        told["order_by_cols"] = [json.dumps([key.label, key.is_ascending]) for key in spec.order]
+        fields["order_by_cols"] = [json.dumps([key.label, key.is_ascending]) for key in spec.order]
     if spec.layers:
-        told["annotation_layers"] = [dict(layer) for layer in spec.layers]
+        fields["annotation_layers"] = [dict(layer) for layer in spec.layers]
     if spec.offset:
-        told["row_offset"] = spec.offset
-    return {**told, **_limits(spec, axes)}
+        fields["row_offset"] = spec.offset
+    return {**fields, **_limits(spec, axes)}
 
 
 def _limits(spec: QuerySpecification, axes: QueryAxes) -> dict[str, Any]:
-    told: dict[str, Any] = {"row_limit": spec.limit}  # null: no limit of the kind, that of all questions
+    fields: dict[str, Any] = {"row_limit": spec.limit}  # null: no limit of the kind, that of all questions
     if spec.top is None:
-        return told
+        return fields
     count, by = spec.top
     key = by or (spec.metrics[0].desc() if spec.metrics else None)
     if limits_series(spec, axes):
-        told |= {"series_columns": chosen_series(spec, axes), "series_limit": count}
+        fields |= {"series_columns": chosen_series(spec, axes), "series_limit": count}
     else:
-        told["row_limit"] = count if spec.limit is None else min(count, spec.limit)
+        fields["row_limit"] = count if spec.limit is None else min(count, spec.limit)
     if key is not None:
-        told |= {"timeseries_limit_metric": key.payload, "order_desc": not key.is_ascending}
-    return {**told, **({"group_others_when_limit_reached": True} if spec.has_others else {})}
+        fields |= {"timeseries_limit_metric": key.payload, "order_desc": not key.is_ascending}
+    return {**fields, **({"group_others_when_limit_reached": True} if spec.has_others else {})}
 
 
 def _filters(spec: QuerySpecification) -> list[dict[str, Any]]:
@@ -202,22 +202,22 @@ def _columns(kind: str, shape: ChartShape, spec: QuerySpecification, axes: Query
         raise QueryError(f"a {kind} chart needs a metric; name one: query('revenue')")
     if shape.metrics == "metric" and len(metrics) > 1:
         raise QueryError(f"a {kind} chart shows one metric, and the query has {len(metrics)}")
-    told = {"viz_type": shape.viz_type, shape.metrics: metrics[0] if shape.metrics == "metric" else metrics}
+    fields = {"viz_type": shape.viz_type, shape.metrics: metrics[0] if shape.metrics == "metric" else metrics}
     columns = [column.payload for column in axes.columns]
     match shape.layout:
         case ChartLayout.SERIES | ChartLayout.GRID:
-            return {**told, **_along(kind, shape, spec, axes), **_style(kind, spec, axes)}
+            return {**fields, **_along(kind, shape, spec, axes), **_style(kind, spec, axes)}
         case ChartLayout.NUMBER:
-            return {**told, **_number(kind, axes, is_compared=bool(spec.offsets))}
+            return {**fields, **_number(kind, axes, is_compared=bool(spec.offsets))}
         case ChartLayout.PIVOT:
             across = [name for step in spec.steps if step.verb == "pivot" for name in step.options["columns"]]
             return {
-                **told,
+                **fields,
                 **_totals(spec),
                 "groupbyColumns": [column.payload for column in axes.columns if column.name in across],
                 "groupbyRows": [column.payload for column in axes.columns if column.name not in across],
             }
-    return {**told, shape.dimensions: columns}
+    return {**fields, shape.dimensions: columns}
 
 
 def _totals(spec: QuerySpecification) -> dict[str, Any]:
@@ -250,15 +250,15 @@ def _along(kind: str, shape: ChartShape, spec: QuerySpecification, axes: QueryAx
     first, *rest = axes.columns
     if shape.layout is ChartLayout.GRID and len(rest) != 1:
         raise QueryError(f"a {kind} chart needs two columns, and the query has {len(axes.columns)}")
-    told: dict[str, Any] = {"x_axis": _axis_field(first, axes), "groupby": [column.payload for column in rest]}
+    fields: dict[str, Any] = {"x_axis": _axis_field(first, axes), "groupby": [column.payload for column in rest]}
     if axes.grain is not None:
-        told["time_grain_sqla"] = axes.grain
+        fields["time_grain_sqla"] = axes.grain
     if shape.layout is ChartLayout.GRID:
-        return {**told, "groupby": told["groupby"][0]}
+        return {**fields, "groupby": fields["groupby"][0]}
     key = _axis_order(spec)
     if axes.axis is None and key is not None:
-        told |= {"x_axis_sort": key[0], "x_axis_sort_asc": key[1]}
-    return told
+        fields |= {"x_axis_sort": key[0], "x_axis_sort_asc": key[1]}
+    return fields
 
 
 def _axis_field(column: ColumnExpression, axes: QueryAxes) -> Any:
@@ -323,10 +323,10 @@ def _check_steps(kind: str, shape: ChartShape, spec: QuerySpecification, *, is_o
 
 
 def _step_fields(spec: QuerySpecification) -> dict[str, Any]:
-    told = _compared(spec)
+    fields = _compared(spec)
     for step in spec.steps:
-        told |= _FIELDS[step.verb](step) if step.verb in _FIELDS else {}
-    return told
+        fields |= _FIELDS[step.verb](step) if step.verb in _FIELDS else {}
+    return fields
 
 
 def _compared(spec: QuerySpecification) -> dict[str, Any]:

@@ -73,14 +73,14 @@ def query_context(spec: QuerySpecification, *, dataset_id: int, main_time: str |
     if spec.time_range is not None:
         query |= {"granularity": axes.time_column, "time_range": spec.time_range}
     extras = {"where": _joined(spec.where), "having": _joined(spec.having)}
-    told = {
+    parts = {
         "filters": [dict(item) for item in spec.filters],
         "extras": {name: text for name, text in extras.items() if text},
         "time_offsets": list(spec.offsets),
         "annotation_layers": [dict(layer) for layer in spec.layers],
         "post_processing": _steps(spec, axes),
     }
-    query |= {name: value for name, value in told.items() if value}
+    query |= {name: value for name, value in parts.items() if value}
     query |= query_bounds(spec, axes)
     return {"datasource": {"id": dataset_id, "type": "table"}, "queries": [query]}
 
@@ -134,12 +134,12 @@ def _steps(spec: QuerySpecification, axes: QueryAxes) -> list[dict[str, Any]]:
 
 def extremes_of(spec: QuerySpecification) -> dict[str, str]:
     """Return `min` or `max` by the label of each metric that is the least or the greatest value of a column."""
-    told = (
+    aggregates = (
         (metric.name, metric.payload.get("aggregate"))
         for metric in spec.metrics or ()
         if isinstance(metric.payload, Mapping)
     )
-    return {name: aggregate.lower() for name, aggregate in told if aggregate in (Aggregate.MIN, Aggregate.MAX)}
+    return {name: aggregate.lower() for name, aggregate in aggregates if aggregate in (Aggregate.MIN, Aggregate.MAX)}
 
 
 def limits_series(spec: QuerySpecification, axes: QueryAxes) -> bool:

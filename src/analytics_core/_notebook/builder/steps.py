@@ -71,14 +71,14 @@ class StepWriter:
         if not down:
             raise QueryError(".pivot leaves nothing for the rows; add another .by(...), or .during(grain='month')")
         totals = options["totals"]
-        told = {"metric_fill_value": options["fill"], **({"marginal_distributions": True} if totals else {})}
+        extras = {"metric_fill_value": options["fill"], **({"marginal_distributions": True} if totals else {})}
         totals_of = {label: self._total_of.get(label, "sum") for label in self._values} if totals else {}
         yield _operation(
             "pivot",
             index=down,
             columns=list(across),
             aggregates={label: {"operator": totals_of.get(label, "max")} for label in self._values},
-            **{name: value for name, value in told.items() if value is not None},
+            **{name: value for name, value in extras.items() if value is not None},
         )
         self._pivot, self._is_flat = tuple(across), False
 

@@ -97,7 +97,7 @@ def _by_duckdb(root: Any, files: list[Path], reading: FileReading) -> HandedFile
             raise other_columns(other, files[0])
         seen = seen_texts(texts, found_names, reader, partial(_read, root))
         notes = rows.notes(named, dict(zip(names, seen.values(), strict=True)))
-    found = {name: _with_room(one.type(is_form_told=reader.date_format is not None)) for name, one in seen.items()}
+    found = {name: _with_room(one.type(has_format=reader.date_format is not None)) for name, one in seen.items()}
     return replace(
         csv,
         types={name: _TYPES.get(kind.kind, str(kind)) for name, kind in found.items()},
@@ -204,7 +204,7 @@ _TYPES: Final = {
 def _with_room(found: ColumnType) -> ColumnType:
     """Return the type of a column with room for longer decimals, which later rows may have."""
     digits = 18 if found.precision <= 18 else MOST_DIGITS
-    return replace(found, whole_digits=digits - found.scale) if found.kind is ValueKind.DECIMAL else found
+    return replace(found, integer_digits=digits - found.scale) if found.kind is ValueKind.DECIMAL else found
 
 
 def _check_date_format(root: Any, written: str | None) -> None:

@@ -18,8 +18,8 @@ from analytics_core._engine.files.table import FileTable
 from analytics_core._engine.files.text_table import title_note
 from analytics_core._notebook.sources.csv_files import ONE_BY_ONE, other_columns, table_of_csv
 from analytics_core._notebook.sources.in_memory import in_duckdb, memory_errors
-from analytics_core._notebook.sources.json_types import with_days, with_whole_numbers
-from analytics_core._notebook.sources.paths import DATABASES, FileType, broken_file, require_whole, type_of
+from analytics_core._notebook.sources.json_types import with_days, with_integers
+from analytics_core._notebook.sources.paths import DATABASES, FileType, broken_file, require_intact, type_of
 from analytics_core._notebook.sources.reading import FileReading
 from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
 from analytics_core.models.enums import FileKind
@@ -46,7 +46,7 @@ def table_of_files(paths: Iterable[Path], reading: FileReading) -> HandedTable:
     if kind in DATABASES:
         raise broken_file(files[0], f"it is {kind.value}, which is connected alone: connect({files[0].name!r})")
     for path in files:
-        require_whole(path)
+        require_intact(path)
     if kind is FileType.CSV:
         return table_of_csv(files, reading)
     if kind in _FORMATS:
@@ -74,7 +74,7 @@ def _with_types(root: Any, files: HandedFiles) -> HandedFiles:
         types = found if not place else _merged(types, found, files, path)
     if files.format is FileFormat.PARQUET:
         return files
-    return with_whole_numbers(root, with_days(root, replace(files, types=types)))
+    return with_integers(root, with_days(root, replace(files, types=types)))
 
 
 def _types_of(root: Any, file: HandedFiles) -> dict[str, str]:
@@ -104,8 +104,8 @@ def _read(root: Any, file: HandedFiles, look: Callable[[Any], Result]) -> Result
     raise failure
 
 
-_WHOLE_NUMBERS: Final = frozenset({"BIGINT", "UBIGINT", "HUGEINT"})
-_NUMBERS: Final = _WHOLE_NUMBERS | {"DOUBLE"}
+_INTEGERS: Final = frozenset({"BIGINT", "UBIGINT", "HUGEINT"})
+_NUMBERS: Final = _INTEGERS | {"DOUBLE"}
 _DAYS: Final = frozenset({"DATE", "TIMESTAMP"})
 
 
@@ -120,12 +120,12 @@ def _merged(types: dict[str, str], found: dict[str, str], files: HandedFiles, pa
         raise broken_file(path, what, column=name)
     text = "JSON" if files.format is FileFormat.JSON else "VARCHAR"
     wider = {
-        name: next((kind for held, kind in _HOLDS.items() if kinds <= held), text) for name, kinds in differing.items()
+        name: next((kind for pool, kind in _HOLDS.items() if kinds <= pool), text) for name, kinds in differing.items()
     }
     return {**types, **found, **wider}
 
 
-_HOLDS: Final = {_WHOLE_NUMBERS: "HUGEINT", _NUMBERS: "DOUBLE", _DAYS: "TIMESTAMP"}
+_HOLDS: Final = {_INTEGERS: "HUGEINT", _NUMBERS: "DOUBLE", _DAYS: "TIMESTAMP"}
 
 
 _LINE: Final = re.compile(r"at byte \d+ in line (?P<row>\d+)")

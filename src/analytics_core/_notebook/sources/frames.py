@@ -93,10 +93,10 @@ def _read_stream(thing: Any, name: str) -> pa.Table:
 # ------------------------------------------------------------------------------------------------------------- pandas
 def _of_pandas(frame: pd.DataFrame, name: str) -> HandedFrame:
     # A shallow copy: pandas then copies a column before it is changed, so that what was handed over stays as it is.
-    kept = _with_index(frame.copy(deep=False), name)
-    headers = [_pandas_header(header, name) for header in kept.columns]
-    columns = [_pandas_column(kept.iloc[:, place], header, name) for place, header in enumerate(headers)]
-    return _of_arrow(_table(columns, headers, name), name, owner=kept)
+    owner = _with_index(frame.copy(deep=False), name)
+    headers = [_pandas_header(header, name) for header in owner.columns]
+    columns = [_pandas_column(owner.iloc[:, place], header, name) for place, header in enumerate(headers)]
+    return _of_arrow(_table(columns, headers, name), name, owner=owner)
 
 
 def _with_index(frame: pd.DataFrame, name: str) -> pd.DataFrame:

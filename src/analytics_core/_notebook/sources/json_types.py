@@ -25,7 +25,7 @@ _EXACT: Final = 2**53
 """Up to here a DOUBLE holds each whole number."""
 
 _LARGEST: Final = sys.float_info.max
-_WHOLE: Final = r"^[+-]?0*(\d+)$"
+_INTEGER: Final = r"^[+-]?0*(\d+)$"
 _LONG: Final = "HUGEINT"
 _MOST_DIGITS: Final = 38
 
@@ -90,7 +90,7 @@ def _has_offsets(texts: Any, name: str, kind: str, sample: str) -> bool:
     return bool(values == read)
 
 
-def with_whole_numbers(root: Any, files: HandedFiles) -> HandedFiles:
+def with_integers(root: Any, files: HandedFiles) -> HandedFiles:
     """Return files whose whole numbers stay apart where DuckDB would round them to 16 digits.
 
     They are whole numbers of up to 38 digits, and text beyond. Rounded, with a note, are those of a column that has
@@ -98,8 +98,8 @@ def with_whole_numbers(root: Any, files: HandedFiles) -> HandedFiles:
     """
     types, notes = dict(files.types or {}), list(files.notes)
     for name in _beyond_exact(root, files):
-        digits, are_whole = _digits_of_whole(root, files, name)
-        if are_whole:
+        digits, are_integers = _integer_digits(root, files, name)
+        if are_integers:
             types[name] = _LONG if digits <= _MOST_DIGITS else "VARCHAR"
         elif digits >= len(str(_EXACT)):
             notes.append(
@@ -124,17 +124,17 @@ def _beyond_exact(root: Any, files: HandedFiles) -> list[str]:
     return [name for name, is_beyond in zip(names, found.fetchone() or (), strict=True) if is_beyond]
 
 
-def _digits_of_whole(root: Any, files: HandedFiles, name: str) -> tuple[int, bool]:
+def _integer_digits(root: Any, files: HandedFiles, name: str) -> tuple[int, bool]:
     """Return how many digits the longest whole number of a column has, and whether all are written as whole ones."""
     import duckdb
 
     texts = _relation(root, replace(files, types={**(files.types or {}), name: "VARCHAR"}))
     text = duckdb.FunctionExpression("trim", _column(name))
-    whole = duckdb.FunctionExpression("regexp_full_match", text, duckdb.ConstantExpression(_WHOLE))
+    is_integer = duckdb.FunctionExpression("regexp_full_match", text, duckdb.ConstantExpression(_INTEGER))
     digits = duckdb.FunctionExpression(
-        "regexp_extract", text, duckdb.ConstantExpression(_WHOLE), duckdb.ConstantExpression(1)
+        "regexp_extract", text, duckdb.ConstantExpression(_INTEGER), duckdb.ConstantExpression(1)
     )
     length = duckdb.FunctionExpression("max", duckdb.FunctionExpression("length", digits))
-    found = texts.aggregate([length, duckdb.FunctionExpression("bool_and", whole)]).fetchone()
-    longest, are_whole = found or (0, False)
-    return longest, are_whole
+    found = texts.aggregate([length, duckdb.FunctionExpression("bool_and", is_integer)]).fetchone()
+    longest, are_integers = found or (0, False)
+    return longest, are_integers

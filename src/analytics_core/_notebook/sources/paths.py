@@ -198,7 +198,7 @@ def _first_bytes(path: Path) -> bytes:
     return begins
 
 
-def require_whole(path: Path) -> None:
+def require_intact(path: Path) -> None:
     """Raise SourceError for a packed file that was cut off or damaged: DuckDB takes what it can unpack for all."""
     if path.suffix.lower() != ".gz":
         return

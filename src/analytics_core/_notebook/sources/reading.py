@@ -125,9 +125,9 @@ class FileReading:
         """Return how the reader of uploads reads CSV files."""
         from analytics_core.models.upload import FileUploadOptions
 
-        told = {} if self.header_row == "found" else {"header_row": self.header_row}
+        header = {} if self.header_row == "found" else {"header_row": self.header_row}
         return FileUploadOptions(
-            **told,
+            **header,
             type=FileKind.CSV,
             encoding=self.encoding,
             delimiter=self.delimiter,
@@ -145,9 +145,9 @@ class FileReading:
         return DelimitedFormat(
             delimiter=self.delimiter,
             header_row=above if above is None else int(above),
-            is_header_told=self.header_row != "found",
+            is_header_given=self.header_row != "found",
             skip_rows=self.skip_rows,
-            asked={},
+            requested={},
             reader=self.texts(),
         )
 

@@ -41,11 +41,11 @@ def _word_cloud(view: ChartView) -> Drawing:
     colours = dict(zip(labels, view.series_colours(labels), strict=True))
     for label, box, px, upright in placed:
         x, y = box.x + box.width / 2, box.y + box.height / 2
-        words_shown = fitted(label, (box.height if upright else box.width) + 1, px)
-        canvas.text(words_shown, x, y, colours[label], px=px, align="center", angle=-90 if upright else 0)
-    shown = view.number_format("number_format")
-    told = f"Word cloud of {parts.measure}{parts.by}: {counted(len(placed), 'word')}; the largest are "
-    return canvas.drawing(told + ", ".join(f"{part.label} ({shown.text(part.value)})" for part in words[:5]))
+        text = fitted(label, (box.height if upright else box.width) + 1, px)
+        canvas.text(text, x, y, colours[label], px=px, align="center", angle=-90 if upright else 0)
+    fmt = view.number_format("number_format")
+    summary = f"Word cloud of {parts.measure}{parts.by}: {counted(len(placed), 'word')}; the largest are "
+    return canvas.drawing(summary + ", ".join(f"{part.label} ({fmt.text(part.value)})" for part in words[:5]))
 
 
 def _laid_out(view: ChartView, words: list[Part], room: Box) -> list[tuple[str, Box, float, bool]]:

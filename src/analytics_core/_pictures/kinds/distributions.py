@@ -34,15 +34,15 @@ def _histogram(view: ChartView) -> Drawing:
     labels = [", ".join(keys) for keys in zip(*columns, strict=True)] if columns else ["all"] * table.rows
     labels = distinct_texts(cells.shortened(label) for label in labels)[:_MOST_GROUPS]
     is_share = form.flag("normalize") and not form.get("y_axis_format")
-    shown = NumberFormat(spec=".0%") if is_share else view.number_format("y_axis_format")
-    layer = _bin_layer(view, bins, _bin_rows(table, bins, labels), labels, shown)
-    layers = [layer, _bin_labels(view, table, bins, shown, layer["encoding"])] if form.flag("show_value") else [layer]
+    fmt = NumberFormat(spec=".0%") if is_share else view.number_format("y_axis_format")
+    layer = _bin_layer(view, bins, _bin_rows(table, bins, labels), labels, fmt)
+    layers = [layer, _bin_labels(view, table, bins, fmt, layer["encoding"])] if form.flag("show_value") else [layer]
     write = view.number_format("x_axis_format").text
-    told = f"Histogram of {_measured(view)} in {counted(len(bins), 'bin')} "
-    told += f"from {write(bins[0][1])} to {write(bins[-1][2])}"
+    summary = f"Histogram of {_measured(view)} in {counted(len(bins), 'bin')} "
+    summary += f"from {write(bins[0][1])} to {write(bins[-1][2])}"
     counts = {name: cells.total(value or 0 for value in table.numbers(name)) for name, *_ in bins}
     _, low, high = max(bins, key=lambda item: counts[item[0]])
-    return Drawing(layers=tuple(layers), description=f"{told}; the fullest is {write(low)} to {write(high)}")
+    return Drawing(layers=tuple(layers), description=f"{summary}; the fullest is {write(low)} to {write(high)}")
 
 
 def _bin_layer(
@@ -50,7 +50,7 @@ def _bin_layer(
     bins: Sequence[tuple[str, float, float]],
     rows: list[dict[str, Any]],
     labels: Sequence[str],
-    shown: NumberFormat,
+    fmt: NumberFormat,
 ) -> dict[str, Any]:
     form = view.form
     title = form.text("x_axis_title") or _measured(view)
@@ -59,7 +59,7 @@ def _bin_layer(
     across["scale"]["nice"] = False
     across["axis"]["labelPadding"] = _LABEL_GAP_PX
     title = form.text("y_axis_title") or ("Share" if form.flag("normalize") else "Count")
-    up = axes.value_axis(view, shown, f"Cumulative {title.lower()}" if form.flag("cumulative") else title)
+    up = axes.value_axis(view, fmt, f"Cumulative {title.lower()}" if form.flag("cumulative") else title)
     colour = {
         "field": "c2",
         "type": "nominal",
@@ -84,21 +84,21 @@ def _bin_rows(table: Table, bins: Sequence[tuple[str, float, float]], labels: Se
 
 
 def _measured(view: ChartView) -> str:
-    told = view.form.columns("column")
-    return view.table.label(told[0]) if told else "values"
+    names = view.form.columns("column")
+    return view.table.label(names[0]) if names else "values"
 
 
 def _bin_labels(
     view: ChartView,
     table: Table,
     bins: Sequence[tuple[str, float, float]],
-    shown: NumberFormat,
+    fmt: NumberFormat,
     encoding: dict[str, Any],
 ) -> dict[str, Any]:
     rows = []
     for name, low, high in bins:
         total = cells.total(value or 0 for value in table.numbers(name))
-        rows.append({"c0": (low + high) / 2, "c3": total, "c5": shown.text(total)})
+        rows.append({"c0": (low + high) / 2, "c3": total, "c5": fmt.text(total)})
     places = {"x": encoding["x"], "y": encoding["y"], "text": {"field": "c5", "type": "nominal"}}
     mark = {"type": "text", "baseline": "bottom", "dy": -3, "color": view.colours.text}
     return {"data": {"values": rows}, "mark": mark, "encoding": places}
@@ -119,15 +119,15 @@ def _box_plot(view: ChartView) -> Drawing:
     if not boxes:
         raise CannotDrawError("no group has quartiles.")
     names = list(dict.fromkeys(row["c0"] for row in boxes))
-    shown = view.number_format("number_format", "y_axis_format")
+    fmt = view.number_format("number_format", "y_axis_format")
     measures = [table.label(name) for name in metrics]
-    layers = _box_layers(view, boxes, outliers, names=names, metrics=measures, shown=shown)
+    layers = _box_layers(view, boxes, outliers, names=names, metrics=measures, fmt=fmt)
     highest = max(boxes, key=lambda row: row["c4"])
-    told = f"Box plot of {', '.join(table.label(name) for name in metrics)} for {counted(len(names), 'group')}"
-    told += (
-        f"; medians from {shown.text(min(row['c4'] for row in boxes))} to {shown.text(highest['c4'])} ({highest['c0']})"
+    summary = f"Box plot of {', '.join(table.label(name) for name in metrics)} for {counted(len(names), 'group')}"
+    summary += (
+        f"; medians from {fmt.text(min(row['c4'] for row in boxes))} to {fmt.text(highest['c4'])} ({highest['c0']})"
     )
-    return Drawing(layers=tuple(layers), description=told, notes=tuple(notes))
+    return Drawing(layers=tuple(layers), description=summary, notes=tuple(notes))
 
 
 def _boxes(
@@ -143,8 +143,8 @@ def _boxes(
                 continue
             names = ("c2", "c3", "c4", "c5", "c6")
             boxes.append({"c0": label, "c1": table.label(metric), **dict(zip(names, values, strict=True))})
-            told = far[row]
-            listed = told if isinstance(told, list | tuple) else ()
+            members = far[row]
+            listed = members if isinstance(members, list | tuple) else ()
             known = [value for value in map(cells.number, listed) if value is not None]
             outliers += [{"c0": label, "c1": table.label(metric), "c2": value} for value in known]
     return boxes, outliers[: MOST_MARKS - 4 * len(boxes)]
@@ -157,12 +157,12 @@ def _box_layers(
     *,
     names: Sequence[str],
     metrics: Sequence[str],
-    shown: NumberFormat,
+    fmt: NumberFormat,
 ) -> list[dict[str, Any]]:
     form = view.form
     title = form.text("y_axis_title") or (metrics[0] if len(metrics) == 1 else None)
     log = axes.is_log(view, ("logAxis",), [row["c2"] for row in (*boxes, *outliers)])
-    up = axes.value_axis(view, shown, title, zero=False, log=log)
+    up = axes.value_axis(view, fmt, title, zero=False, log=log)
     base: dict[str, Any] = {"x": {"field": "c0", **axes.category_axis(view, names, form.text("x_axis_title"))}}
     colours = view.series_colours(metrics if len(metrics) > 1 else names)
     domain = metrics if len(metrics) > 1 else names

@@ -73,62 +73,62 @@ def _read(view: ChartView, sources: Sequence[str], targets: Sequence[str]) -> Fl
 
 def _limited(measure: str, links: Sequence[Link], notes: tuple[str, ...]) -> Flow:
     through = Flow(measure=measure, links=tuple(links), notes=()).through()
-    kept = sorted(through, key=lambda node: (-through[node], node))[:_MOST_NODES]
-    known = set(kept)
-    shown = [link for link in links if link.source in known and link.target in known][:_MOST_LINKS]
-    if len(shown) < len(links):
-        notes = (*notes, f"Shows the {len(shown):,} largest of {len(links):,} links.")
-    return Flow(measure=measure, links=tuple(shown), notes=notes)
+    largest = sorted(through, key=lambda node: (-through[node], node))[:_MOST_NODES]
+    known = set(largest)
+    visible = [link for link in links if link.source in known and link.target in known][:_MOST_LINKS]
+    if len(visible) < len(links):
+        notes = (*notes, f"Shows the {len(visible):,} largest of {len(links):,} links.")
+    return Flow(measure=measure, links=tuple(visible), notes=notes)
 
 
-def _told(flow: Flow, noun: str, shown: NumberFormat) -> str:
+def _summary(flow: Flow, noun: str, fmt: NumberFormat) -> str:
     first = flow.links[0]
     links, nodes = counted(len(flow.links), "link"), counted(len(flow.nodes()), "node")
     text = f"{noun} of {flow.measure}: {links} between {nodes}; "
-    return f"{text}the largest goes from {first.source} to {first.target} with {shown.text(first.value)}"
+    return f"{text}the largest goes from {first.source} to {first.target} with {fmt.text(first.value)}"
 
 
 def _sankey(view: ChartView) -> Drawing:
     flow = _read(view, ("source",), ("target",))
-    levels, kept = _levelled(flow)
+    levels, forward = _levelled(flow)
     notes = flow.notes
-    if len(kept) < len(flow.links):
-        notes = (*notes, f"Left out: {counted(len(flow.links) - len(kept), 'link')} that would lead back.")
-        flow = Flow(measure=flow.measure, links=tuple(kept), notes=notes)
-    if not kept:
+    if len(forward) < len(flow.links):
+        notes = (*notes, f"Left out: {counted(len(flow.links) - len(forward), 'link')} that would lead back.")
+        flow = Flow(measure=flow.measure, links=tuple(forward), notes=notes)
+    if not forward:
         raise CannotDrawError("all links lead back to their start.")
-    shown = view.number_format("number_format", "y_axis_format")
+    fmt = view.number_format("number_format", "y_axis_format")
     canvas = Canvas(view, notes)
     boxes = _sankey_boxes(flow, {node: levels[node] for node in flow.nodes()}, canvas.room)
     colours = dict(zip(flow.nodes(), view.series_colours(flow.nodes()), strict=True))
-    _ribbons(canvas, flow, boxes, colours, shown)
+    _ribbons(canvas, flow, boxes, colours, fmt)
     for node, box in boxes.items():
         canvas.rect(box, colours[node], tip=node)
     last = max(levels[node] for node in boxes)
     column_px = (canvas.room.width - _NODE_PX) / max(last, 1)
     for node, box in boxes.items():
-        to_left = levels[node] == last
-        x = box.x - 5 if to_left else box.right + 5
+        is_last = levels[node] == last
+        x = box.x - 5 if is_last else box.right + 5
         words = fitted(node, max(column_px - _NODE_PX - 14, 40) * (0.5 if last else 1), LABEL_PX)
         if box.height >= LABEL_PX - 4 or len(boxes) < 25:
-            canvas.text(words, x, box.y + box.height / 2, view.colours.text, align="right" if to_left else "left")
-    return canvas.drawing(_told(flow, "Sankey diagram", shown))
+            canvas.text(words, x, box.y + box.height / 2, view.colours.text, align="right" if is_last else "left")
+    return canvas.drawing(_summary(flow, "Sankey diagram", fmt))
 
 
 def _levelled(flow: Flow) -> tuple[dict[str, int], list[Link]]:
     """Return the column of each node, and the links that lead to the right; one that closes a circle does not."""
     after: dict[str, set[str]] = {node: set() for node in flow.nodes()}
-    kept = []
+    forward = []
     for link in flow.links:
         if link.source != link.target and not _leads(after, link.target, link.source):
             after[link.source].add(link.target)
-            kept.append(link)
+            forward.append(link)
     levels, before = dict.fromkeys(after, 0), dict[str, int]()
     while levels != before:
         before = dict(levels)
         for node, target in ((node, target) for node, targets in after.items() for target in targets):
             levels[target] = max(levels[target], levels[node] + 1)
-    return levels, kept
+    return levels, forward
 
 
 def _leads(after: Mapping[str, set[str]], start: str, end: str) -> bool:
@@ -175,7 +175,7 @@ def _middle(came: Sequence[tuple[float, float]]) -> float:
 
 
 def _ribbons(
-    canvas: Canvas, flow: Flow, boxes: Mapping[str, Box], colours: Mapping[str, str], shown: NumberFormat
+    canvas: Canvas, flow: Flow, boxes: Mapping[str, Box], colours: Mapping[str, str], fmt: NumberFormat
 ) -> None:
     through = flow.through()
     left, right = dict.fromkeys(boxes, 0.0), dict.fromkeys(boxes, 0.0)
@@ -192,7 +192,7 @@ def _ribbons(
             f"{low1:.1f}C{half:.1f},{low1:.1f} {half:.1f},{low0:.1f} {start.right:.1f},{low0:.1f}Z"
         )
         canvas.shape(
-            path, colours[link.source], opacity=0.4, tip=f"{link.source} to {link.target}: {shown.text(link.value)}"
+            path, colours[link.source], opacity=0.4, tip=f"{link.source} to {link.target}: {fmt.text(link.value)}"
         )
 
 
@@ -210,7 +210,7 @@ class _Ring:
 
 def _chord(view: ChartView) -> Drawing:
     flow = _read(view, ("groupby", "source"), ("columns", "target"))
-    shown = view.number_format("y_axis_format", "number_format")
+    fmt = view.number_format("y_axis_format", "number_format")
     nodes = flow.nodes()
     canvas = Canvas(view, flow.notes)
     sums = dict.fromkeys(nodes, 0.0)
@@ -219,14 +219,14 @@ def _chord(view: ChartView) -> Drawing:
         sums[link.target] += link.value
     ring = _ring(canvas.room, sums)
     colours = dict(zip(nodes, view.series_colours(nodes), strict=True))
-    _chords(canvas, flow, ring, colours, shown)
+    _chords(canvas, flow, ring, colours, fmt)
     for node in nodes:
         turn = sums[node] * ring.unit
         angles = (ring.starts[node], ring.starts[node] + turn)
         canvas.arc(ring.centre, (ring.inner, ring.outer), angles, colours[node], tip=node)
         if turn * ring.outer >= LABEL_PX - 4:
             _round_label(canvas, node, angles[0] + turn / 2, ring)
-    return canvas.drawing(_told(flow, "Chord diagram", shown))
+    return canvas.drawing(_summary(flow, "Chord diagram", fmt))
 
 
 def _ring(room: Box, sums: Mapping[str, float]) -> _Ring:
@@ -257,7 +257,7 @@ def _round_label(canvas: Canvas, words: str, angle: float, ring: _Ring) -> None:
     canvas.text(fitted(words, room_px + 2, LABEL_PX), x, y, canvas.colours.text, align=align, angle=degrees)
 
 
-def _chords(canvas: Canvas, flow: Flow, ring: _Ring, colours: Mapping[str, str], shown: NumberFormat) -> None:
+def _chords(canvas: Canvas, flow: Flow, ring: _Ring, colours: Mapping[str, str], fmt: NumberFormat) -> None:
     used = dict(ring.starts)
     radius, (cx, cy) = ring.inner, ring.centre
     for link in flow.links:
@@ -270,7 +270,7 @@ def _chords(canvas: Canvas, flow: Flow, ring: _Ring, colours: Mapping[str, str],
         arc = f"A{radius:.1f},{radius:.1f} 0 {int(turn > math.pi)} 1"
         path = f"M{x0:.1f},{y0:.1f}{arc} {x1:.1f},{y1:.1f}Q{cx:.1f},{cy:.1f} {x2:.1f},{y2:.1f}"
         path += f"{arc} {x3:.1f},{y3:.1f}Q{cx:.1f},{cy:.1f} {x0:.1f},{y0:.1f}Z"
-        tip = f"{link.source} to {link.target}: {shown.text(link.value)}"
+        tip = f"{link.source} to {link.target}: {fmt.text(link.value)}"
         canvas.shape(path, colours[link.source], opacity=0.45, tip=tip)
 
 
@@ -281,7 +281,7 @@ def _on_circle(centre: tuple[float, float], radius: float, angle: float) -> tupl
 def _graph(view: ChartView) -> Drawing:
     """Draw a graph whose nodes push each other away and whose links pull, always the same way."""
     flow = _read(view, ("source",), ("target",))
-    shown = view.number_format("number_format")
+    fmt = view.number_format("number_format")
     nodes = flow.nodes()
     canvas = Canvas(view, flow.notes)
     through = flow.through()
@@ -300,13 +300,13 @@ def _graph(view: ChartView) -> Drawing:
             radius,
             colours[node],
             stroke=view.colours.background,
-            tip=f"{node}: {shown.text(through[node])}",
+            tip=f"{node}: {fmt.text(through[node])}",
         )
     for node in sorted(nodes, key=lambda node: -through[node])[:40]:
         x, y = places[node]
         radius = 5 + 11 * math.sqrt(through[node] / largest)
         canvas.text(fitted(node, 110, LABEL_PX), x, y + radius + 7, view.colours.text, align="center", px=LABEL_PX - 1)
-    return canvas.drawing(_told(flow, "Graph", shown))
+    return canvas.drawing(_summary(flow, "Graph", fmt))
 
 
 def _circle_places(nodes: Sequence[str], room: Box) -> dict[str, tuple[float, float]]:

@@ -26,26 +26,25 @@ def _gauge(view: ChartView) -> Drawing:
     parts = read_parts(
         view, text_columns(view, table, "groupby") if form.items("groupby") else [], metric, positive=False
     )
-    shown = view.number_format("number_format")
-    parts_shown = parts.parts[:_MOST_GAUGES]
+    fmt = view.number_format("number_format")
+    visible = parts.parts[:_MOST_GAUGES]
     notes = [*parts.notes]
     if len(parts.parts) > _MOST_GAUGES:
         notes.append(f"Shows {_MOST_GAUGES} of {len(parts.parts):,} values.")
-    low, high = _range(view, [part.value for part in parts_shown])
-    outside = sum(not low <= part.value <= high for part in parts_shown)
+    low, high = _range(view, [part.value for part in visible])
+    outside = sum(not low <= part.value <= high for part in visible)
     if outside:
-        notes.append(f"Beyond the ends of the scale: {outside} of {counted(len(parts_shown), 'value')}.")
-    colours = view.series_colours([part.label for part in parts_shown])
+        notes.append(f"Beyond the ends of the scale: {outside} of {counted(len(visible), 'value')}.")
+    colours = view.series_colours([part.label for part in visible])
     canvas = Canvas(view, notes)
-    if len(parts_shown) > 1:
+    if len(visible) > 1:
         entries = [
-            (f"{part.label}: {shown.text(part.value)}", colour)
-            for part, colour in zip(parts_shown, colours, strict=True)
+            (f"{part.label}: {fmt.text(part.value)}", colour) for part, colour in zip(visible, colours, strict=True)
         ]
         draw_legend(canvas, entries, side="bottom")
-    _dial(canvas, parts_shown, colours, (low, high), shown)
-    told = "; ".join(f"{part.label} {shown.text(part.value)}" for part in parts_shown)
-    return canvas.drawing(f"Gauge of {parts.measure} from {shown.text(low)} to {shown.text(high)}: {told}")
+    _dial(canvas, visible, colours, (low, high), fmt)
+    summary = "; ".join(f"{part.label} {fmt.text(part.value)}" for part in visible)
+    return canvas.drawing(f"Gauge of {parts.measure} from {fmt.text(low)} to {fmt.text(high)}: {summary}")
 
 
 def _range(view: ChartView, values: Sequence[float]) -> tuple[float, float]:
@@ -107,7 +106,7 @@ def _dial(
     parts: Sequence[Part],
     colours: Sequence[str],
     ends: tuple[float, float],
-    shown: NumberFormat,
+    fmt: NumberFormat,
 ) -> None:
     first, last = _angles(canvas.view)
     below = 0.72 if abs(last - math.pi) < 1.2 else 1.0
@@ -119,7 +118,7 @@ def _dial(
         share = min(max((part.value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
         rim = (outer - band, outer)
         canvas.arc(centre, rim, (first, last), canvas.colours.line)
-        tip = f"{part.label}: {shown.text(part.value)}"
+        tip = f"{part.label}: {fmt.text(part.value)}"
         if canvas.form.flag("show_progress", absent=True):
             canvas.arc(centre, rim, (first, first + share * (last - first)), colour, tip=tip)
         if canvas.form.flag("show_pointer", absent=True):
@@ -129,10 +128,10 @@ def _dial(
         angle = first + step / steps * (last - first)
         x, y = centre[0] + (radius + 6) * math.sin(angle), centre[1] - (radius + 6) * math.cos(angle)
         align = "center" if abs(math.sin(angle)) < 0.2 else "left" if math.sin(angle) > 0 else "right"
-        words = shown.text(ends[0] + step / steps * (ends[1] - ends[0]))
+        words = fmt.text(ends[0] + step / steps * (ends[1] - ends[0]))
         canvas.text(words, x, y, canvas.colours.muted, align=align, px=LABEL_PX - 1)
     if len(parts) == 1:
-        words = shown.text(parts[0].value)
+        words = fmt.text(parts[0].value)
         template = canvas.form.text("value_formatter")
         words = template.replace("{value}", words)[:60] if template and "{value}" in template else words
         canvas.text(
@@ -179,7 +178,7 @@ def _radar(view: ChartView) -> Drawing:
     rows = list(zip(*(table.numbers(name) for name in metrics), strict=True))[:_MOST_SHAPES]
     labels = labels[: len(rows)]
     notes = [f"Shows {_MOST_SHAPES} of {table.rows:,} groups."] if table.rows > _MOST_SHAPES else []
-    shown = view.number_format("number_format")
+    fmt = view.number_format("number_format")
     colours = view.series_colours(labels)
     values = [value for row in rows for value in row]
     notes += below_zero(values, "drawn in the middle, as 0")
@@ -189,7 +188,7 @@ def _radar(view: ChartView) -> Drawing:
     if len(labels) > 1:
         draw_legend(canvas, zip(labels, colours, strict=True))
     tops = [_top(view, name, [row[place] for row in rows]) for place, name in enumerate(metrics)]
-    _web(canvas, [table.label(name) for name in metrics], tops, shown)
+    _web(canvas, [table.label(name) for name in metrics], tops, fmt)
     for label, colour, row in zip(labels, colours, rows, strict=True):
         shares = [max((value or 0) / top, 0) if top > 0 else 0 for value, top in zip(row, tops, strict=True)]
         points = _corners(canvas.room, shares)
@@ -201,8 +200,8 @@ def _radar(view: ChartView) -> Drawing:
 
 
 def _top(view: ChartView, name: str, values: Sequence[float | None]) -> float:
-    told = view.form.mapping("column_config").get(name)
-    top = told.get("radarMetricMaxValue") if isinstance(told, dict) else None
+    config = view.form.mapping("column_config").get(name)
+    top = config.get("radarMetricMaxValue") if isinstance(config, dict) else None
     if isinstance(top, int | float) and not isinstance(top, bool) and top > 0:
         return float(top)
     return max((value for value in values if value is not None), default=0.0)
@@ -223,7 +222,7 @@ def _corners(room: Box, shares: Sequence[float]) -> list[tuple[float, float]]:
     return found
 
 
-def _web(canvas: Canvas, labels: Sequence[str], tops: Sequence[float], shown: NumberFormat) -> None:
+def _web(canvas: Canvas, labels: Sequence[str], tops: Sequence[float], fmt: NumberFormat) -> None:
     centre = (canvas.room.x + canvas.room.width / 2, canvas.room.y + canvas.room.height / 2)
     for ring in range(1, _RINGS + 1):
         if canvas.form.flag("is_circle"):
@@ -243,7 +242,7 @@ def _web(canvas: Canvas, labels: Sequence[str], tops: Sequence[float], shown: Nu
             if align == "center"
             else (canvas.room.right - out[0] if align == "left" else out[0] - canvas.room.x)
         )
-        words = f"{label} ({shown.text(top)})"
+        words = f"{label} ({fmt.text(top)})"
         canvas.text(fitted(words, room_px, LABEL_PX), *out, canvas.colours.muted, align=align)
 
 

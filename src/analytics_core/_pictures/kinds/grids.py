@@ -25,9 +25,9 @@ def _heatmap(view: ChartView) -> Drawing:
     table, form = view.table, view.form
     metric = metric_column(view, table, "metric")
     others = [name for name in table.names if name not in (metric, "rank")]
-    told = [name for name in (*form.columns("x_axis"), *form.columns("groupby")) if name in others]
+    form_names = [name for name in (*form.columns("x_axis"), *form.columns("groupby")) if name in others]
     across, up = (
-        [*told, *(name for name in others if name not in told)][:2]
+        [*form_names, *(name for name in others if name not in form_names)][:2]
         if len(others) > 1
         else (others[0], None)
         if others
@@ -52,15 +52,15 @@ def _heatmap(view: ChartView) -> Drawing:
     ]
     if not found:
         raise CannotDrawError(f"{table.label(metric)} has no values.")
-    shown = view.number_format("y_axis_format", "value_format")
+    fmt = view.number_format("y_axis_format", "value_format")
     names = (table.label(across), table.label(up), table.label(metric))
-    layers = _heat_layers(view, found, columns=list(columns), lines=list(lines), names=names, shown=shown)
+    layers = _heat_layers(view, found, columns=list(columns), lines=list(lines), names=names, fmt=fmt)
     largest = max(found, key=lambda row: row["c2"])
-    told_text = f"Heatmap of {names[2]} by {names[0]} ({len(columns)}) and {names[1]} ({len(lines)}). "
-    told_text += f"Values from {shown.text(min(row['c2'] for row in found))} to {shown.text(largest['c2'])}; "
+    summary = f"Heatmap of {names[2]} by {names[0]} ({len(columns)}) and {names[1]} ({len(lines)}). "
+    summary += f"Values from {fmt.text(min(row['c2'] for row in found))} to {fmt.text(largest['c2'])}; "
     return Drawing(
         layers=tuple(layers),
-        description=f"{told_text}the largest is {largest['c0']}, {largest['c1']}",
+        description=f"{summary}the largest is {largest['c0']}, {largest['c1']}",
         notes=(*notes, *more),
     )
 
@@ -97,7 +97,7 @@ def _heat_layers(
     columns: list[str],
     lines: list[str],
     names: tuple[str, str, str],
-    shown: NumberFormat,
+    fmt: NumberFormat,
 ) -> list[dict[str, Any]]:
     form = view.form
     low, high = form.bounds("value_bounds")
@@ -111,7 +111,7 @@ def _heat_layers(
         "scale": {"domain": stops, "range": list(ramp[: len(stops)]), "clamp": True},
     }
     is_share = form.get("normalize_across") in ("x", "y")
-    label = NumberFormat(spec=".0%") if is_share else shown
+    label = NumberFormat(spec=".0%") if is_share else fmt
     legend = {"title": None, "orient": "right", "gradientLength": max(view.size.height_px // 3, 60), **label.axis()}
     colour["legend"] = legend if form.flag("show_legend", absent=True) and high > low else None
     base = _heat_axes(view, columns, lines, names)
@@ -130,7 +130,7 @@ def _heat_layers(
     ]
     if (form.flag("show_values") or (form.flag("show_percentage") and is_share)) and len(rows) <= _MOST_TEXTS:
         room = ((view.size.width_px - 180) / len(columns), (view.size.height_px - 120) / len(lines))
-        layers += _heat_texts(rows, base, ends=(low, high), ramp=ramp, shown=shown, room=room)
+        layers += _heat_texts(rows, base, ends=(low, high), ramp=ramp, fmt=fmt, room=room)
     return layers
 
 
@@ -156,7 +156,7 @@ def _heat_texts(
     *,
     ends: tuple[float, float],
     ramp: Sequence[str],
-    shown: NumberFormat,
+    fmt: NumberFormat,
     room: tuple[float, float],
 ) -> list[dict[str, Any]]:
     """Return the values as texts in their cells; none where a cell has no room for its text."""
@@ -164,7 +164,7 @@ def _heat_texts(
     written = []
     for row in rows:
         fill = ramp_colour(ramp, (row["c3"] - low) / (high - low)) if high > low else ramp[0]
-        written.append({"c0": row["c0"], "c1": row["c1"], "c4": shown.text(row["c2"]), "c5": readable_on(fill)})
+        written.append({"c0": row["c0"], "c1": row["c1"], "c4": fmt.text(row["c2"]), "c5": readable_on(fill)})
     widest = max(text_width(row["c4"], LABEL_PX) for row in written)
     if widest > room[0] or room[1] < LABEL_PX:
         return []
@@ -199,20 +199,20 @@ def _calendar(view: ChartView) -> Drawing:
     most = max(8, int((view.size.width_px - 70) / 5))
     if weeks > most:
         last = max(days)
-        kept = {day: value for day, value in days.items() if (last - day).days < (most - 2) * 7}
-        notes.append(f"Shows the last {len(kept):,} of {len(days):,} days.")
-        days = kept
-    shown = view.number_format("y_axis_format")
+        recent = {day: value for day, value in days.items() if (last - day).days < (most - 2) * 7}
+        notes.append(f"Shows the last {len(recent):,} of {len(days):,} days.")
+        days = recent
+    fmt = view.number_format("y_axis_format")
     canvas = Canvas(view, notes)
-    _weeks(canvas, days, shown)
+    _weeks(canvas, days, fmt)
     best = max(days, key=lambda day: days[day])
-    told = f"Calendar of {table.label(metric)}: {counted(len(days), 'day')} "
-    told += f"from {min(days):%Y-%m-%d} to {max(days):%Y-%m-%d}. "
-    told += f"Values from {shown.text(min(days.values()))} to {shown.text(days[best])}; "
-    return canvas.drawing(f"{told}the largest is on {best:%Y-%m-%d}")
+    summary = f"Calendar of {table.label(metric)}: {counted(len(days), 'day')} "
+    summary += f"from {min(days):%Y-%m-%d} to {max(days):%Y-%m-%d}. "
+    summary += f"Values from {fmt.text(min(days.values()))} to {fmt.text(days[best])}; "
+    return canvas.drawing(f"{summary}the largest is on {best:%Y-%m-%d}")
 
 
-def _weeks(canvas: Canvas, days: dict[datetime, float], shown: NumberFormat) -> None:
+def _weeks(canvas: Canvas, days: dict[datetime, float], fmt: NumberFormat) -> None:
     first, last = min(days), max(days)
     start = first - first.weekday() * _DAY
     weeks = (last - start).days // 7 + 1
@@ -230,13 +230,13 @@ def _weeks(canvas: Canvas, days: dict[datetime, float], shown: NumberFormat) -> 
         if value is not None:
             fill = ramp_colour(ramp, 0.15 + 0.85 * ((value - low) / (high - low) if high > low else 0.5))
         if day >= first:
-            canvas.rect(box, fill, tip=f"{day:%Y-%m-%d}: {shown.text(value) or 'no value'}")
+            canvas.rect(box, fill, tip=f"{day:%Y-%m-%d}: {fmt.text(value) or 'no value'}")
         day += _DAY
     for row, name in enumerate(("Mon", "", "Wed", "", "Fri", "", "Sun")):
         if size >= 9:
             canvas.text(name, left - 6, top + (row + 0.5) * size, canvas.colours.muted, align="right", px=LABEL_PX - 1)
     _months(canvas, start, last, (left, top), size)
-    _scale(canvas, Box(x=left, y=top + 7 * size + 14, width=120, height=10), ramp, (low, high), shown)
+    _scale(canvas, Box(x=left, y=top + 7 * size + 14, width=120, height=10), ramp, (low, high), fmt)
 
 
 def _months(canvas: Canvas, start: datetime, last: datetime, corner: tuple[float, float], size: float) -> None:
@@ -251,13 +251,13 @@ def _months(canvas: Canvas, start: datetime, last: datetime, corner: tuple[float
         month = datetime(month.year + month.month // 12, month.month % 12 + 1, 1, tzinfo=UTC)
 
 
-def _scale(canvas: Canvas, box: Box, ramp: Sequence[str], ends: tuple[float, float], shown: NumberFormat) -> None:
+def _scale(canvas: Canvas, box: Box, ramp: Sequence[str], ends: tuple[float, float], fmt: NumberFormat) -> None:
     steps = 12
     for step in range(steps):
         part = Box(x=box.x + step * box.width / steps, y=box.y, width=box.width / steps + 0.5, height=box.height)
         canvas.rect(part, ramp_colour(ramp, 0.15 + 0.85 * step / (steps - 1)))
-    canvas.text(shown.text(ends[0]), box.x, box.bottom + 8, canvas.colours.muted, px=LABEL_PX - 1)
-    canvas.text(shown.text(ends[1]), box.right, box.bottom + 8, canvas.colours.muted, px=LABEL_PX - 1, align="right")
+    canvas.text(fmt.text(ends[0]), box.x, box.bottom + 8, canvas.colours.muted, px=LABEL_PX - 1)
+    canvas.text(fmt.text(ends[1]), box.right, box.bottom + 8, canvas.colours.muted, px=LABEL_PX - 1, align="right")
 
 
 KINDS: Final = (

@@ -38,23 +38,23 @@ class Group:
 
 def _grouped(parts: Parts) -> tuple[Group, tuple[str, ...]]:
     """Return the group of all, and notes of what was left out."""
-    whole = Group(parts.measure)
+    root = Group(parts.measure)
     largest = sorted(parts.parts, key=lambda part: -part.value)
     most = MOST_MARKS // 2 // (len(parts.dimensions) + 1)
     for part in largest[:most]:
-        whole.value = cells.total((whole.value, part.value))
-        group = whole
+        root.value = cells.total((root.value, part.value))
+        group = root
         for key in part.keys or ("all",):
             group = group.groups.setdefault(key, Group(key))
             group.value = cells.total((group.value, part.value))
-    left = len(largest) - most
-    note = (f"Shows the {most:,} largest of {len(largest):,} groups.",) if left > 0 else ()
-    return whole, (*parts.notes, *note)
+    remaining = len(largest) - most
+    note = (f"Shows the {most:,} largest of {len(largest):,} groups.",) if remaining > 0 else ()
+    return root, (*parts.notes, *note)
 
 
-def _told(parts: Parts, largest: Group, shown: NumberFormat) -> str:
-    text = f"{parts.measure}{parts.by}: {parts.whole('group', shown.text(parts.total))}"
-    return f"{text}; the largest is {largest.label} with {shown.text(largest.value)}"
+def _summary(parts: Parts, largest: Group, fmt: NumberFormat) -> str:
+    text = f"{parts.measure}{parts.by}: {parts.total_text('group', fmt.text(parts.total))}"
+    return f"{text}; the largest is {largest.label} with {fmt.text(largest.value)}"
 
 
 def _paler(canvas: Canvas, colour: str, place: int) -> str:
@@ -100,26 +100,26 @@ def _treemap(view: ChartView) -> Drawing:
     table = view.table
     metric = metric_column(view, table, "metric", "metrics")
     parts = read_parts(view, text_columns(view, table, "groupby", "columns"), metric)
-    whole, notes = _grouped(parts)
+    root, notes = _grouped(parts)
     treemap = _Treemap(view, notes)
-    top = whole.inner()
+    top = root.inner()
     colours = view.series_colours([group.label for group in top])
     boxes = squarified([group.value for group in top], treemap.canvas.room)
     for group, colour, box in zip(top, colours, boxes, strict=True):
         treemap.draw(group, colour, box)
-    return treemap.canvas.drawing(f"Treemap of {_told(parts, top[0], treemap.shown)}")
+    return treemap.canvas.drawing(f"Treemap of {_summary(parts, top[0], treemap.fmt)}")
 
 
 class _Treemap:
     """Draws groups as rectangles within rectangles."""
 
     def __init__(self, view: ChartView, notes: Sequence[str]) -> None:
-        self.shown = view.number_format("number_format")
+        self.fmt = view.number_format("number_format")
         self.canvas = Canvas(view, notes)
 
     def draw(self, group: Group, colour: str, box: Box) -> None:
         """Draw a group and those in it."""
-        tip = f"{group.label}: {self.shown.text(group.value)}"
+        tip = f"{group.label}: {self.fmt.text(group.value)}"
         self.canvas.rect(box, colour, stroke=self.canvas.colours.background, tip=tip)
         if not group.groups or box.width <= 30 or box.height <= 40:
             self._label(group, colour, box)
@@ -137,7 +137,7 @@ class _Treemap:
             return
         kind = form.get("label_type")
         kind = _OLD_LABELS[kind] if isinstance(kind, int) and 0 <= kind < len(_OLD_LABELS) else str(kind).casefold()
-        value = self.shown.text(group.value)
+        value = self.fmt.text(group.value)
         lines = {"key": [group.label], "value": [value]}.get(kind, [group.label, value])
         inside = box.inset(4, 3, 0, 3)
         for place, line in enumerate(lines):
@@ -154,19 +154,19 @@ def _sunburst(view: ChartView) -> Drawing:
     metric = metric_column(view, table, "metric")
     names = text_columns(view, table, "columns", "groupby")
     parts = read_parts(view, names, metric)
-    whole, notes = _grouped(parts)
+    root, notes = _grouped(parts)
     second = [name for name in view.form.metrics("secondary_metric") if name in table.names and name != metric]
-    top = whole.inner()
+    top = root.inner()
     labels = [group.label for group in top]
     colours = _by_ratio(view, names, second[0], top) if second else view.series_colours(labels)
     sunburst = _Sunburst(view, notes, levels=max(len(parts.dimensions), 1))
     start = 0.0
     for group, colour in zip(top, colours, strict=True):
-        end = start + group.value / whole.value * _TURN
+        end = start + group.value / root.value * _TURN
         sunburst.draw(group, colour, (start, end), 0)
         start = end
-    sunburst.total(whole)
-    return sunburst.canvas.drawing(f"Sunburst of {_told(parts, top[0], sunburst.shown)}")
+    sunburst.total(root)
+    return sunburst.canvas.drawing(f"Sunburst of {_summary(parts, top[0], sunburst.fmt)}")
 
 
 def _by_ratio(view: ChartView, names: Sequence[str], second: str, top: Sequence[Group]) -> list[str]:
@@ -185,7 +185,7 @@ class _Sunburst:
     """Draws groups as rings around rings."""
 
     def __init__(self, view: ChartView, notes: Sequence[str], *, levels: int) -> None:
-        self.shown = view.number_format("number_format")
+        self.fmt = view.number_format("number_format")
         self.canvas = Canvas(view, notes)
         room = self.canvas.room
         self.radius = max(min(room.width, room.height) / 2 - 2, 10)
@@ -195,7 +195,7 @@ class _Sunburst:
     def draw(self, group: Group, colour: str, angles: tuple[float, float], level: int) -> None:
         """Draw a group between two angles, and those in it around it."""
         inner = self.radius * _HOLE + level * self.step
-        tip = f"{group.label}: {self.shown.text(group.value)}"
+        tip = f"{group.label}: {self.fmt.text(group.value)}"
         line = self.canvas.colours.background
         self.canvas.arc(self.centre, (inner, inner + self.step), angles, colour, stroke=line, tip=tip)
         if self.canvas.form.flag("show_labels", absent=True):
@@ -220,9 +220,9 @@ class _Sunburst:
         x, y = self.centre[0] + at * math.sin(middle), self.centre[1] - at * math.cos(middle)
         self.canvas.text(words, x, y, readable_on(colour), px=px, align="center", angle=degrees)
 
-    def total(self, whole: Group) -> None:
+    def total(self, root: Group) -> None:
         """Write the sum of all in the middle."""
-        words = self.shown.text(whole.value)
+        words = self.fmt.text(root.value)
         px = max(9.0, min(18.0, self.radius * _HOLE * 1.5 / max(text_width(words, 1, bold=True), 1)))
         self.canvas.text(words, *self.centre, self.canvas.colours.text, px=px, align="center", weight="bold")
 
@@ -231,19 +231,19 @@ def _partition(view: ChartView) -> Drawing:
     table = view.table
     metric = metric_column(view, table, "metrics", "metric")
     parts = read_parts(view, text_columns(view, table, "groupby"), metric)
-    whole, notes = _grouped(parts)
-    shown = view.number_format("number_format")
+    root, notes = _grouped(parts)
+    fmt = view.number_format("number_format")
     canvas = Canvas(view, notes)
     width = canvas.room.width / (len(parts.dimensions) + 1)
     box = Box(x=canvas.room.x, y=canvas.room.y, width=width, height=canvas.room.height)
-    _bar(canvas, f"{whole.label}: {shown.text(whole.value)}", view.colours.neutral, box)
-    top = whole.inner()
+    _bar(canvas, f"{root.label}: {fmt.text(root.value)}", view.colours.neutral, box)
+    top = root.inner()
     y = box.y
     for group, colour in zip(top, view.series_colours([group.label for group in top]), strict=True):
-        height = box.height * group.value / whole.value
+        height = box.height * group.value / root.value
         _bars(canvas, group, colour, Box(x=box.right, y=y, width=width, height=height))
         y += height
-    return canvas.drawing(f"Partition of {_told(parts, top[0], shown)}")
+    return canvas.drawing(f"Partition of {_summary(parts, top[0], fmt)}")
 
 
 def _bars(canvas: Canvas, group: Group, colour: str, box: Box) -> None:

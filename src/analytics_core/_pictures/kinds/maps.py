@@ -48,22 +48,22 @@ def _places(view: ChartView) -> Drawing:
 
 
 def _radius(view: ChartView, table: Table) -> str | None:
-    told = view.form.mapping("point_radius_fixed")
-    metric = told.get("value") if told.get("type") == "metric" else None
+    option = view.form.mapping("point_radius_fixed")
+    metric = option.get("value") if option.get("type") == "metric" else None
     label = metric_label(metric) if isinstance(metric, str | Mapping) else None
     return label if label in table.names else None
 
 
 def _points(view: ChartView, table: Table, field: str) -> Iterable[tuple[float | None, float | None]]:
     """Yield longitude and latitude of each row, as the form says where they stand."""
-    told = view.form.mapping(field)
-    names = [told.get(key) for key in ("lonCol", "latCol")]
+    option = view.form.mapping(field)
+    names = [option.get(key) for key in ("lonCol", "latCol")]
     if all(name in table.names for name in names):
         return zip(table.numbers(str(names[0])), table.numbers(str(names[1])), strict=True)
     for key, read in (("lonlatCol", _pair), ("geohashCol", _geohash)):
-        if told.get(key) in table.names:
-            swaps = bool(told.get("reverseCheckbox")) and key == "lonlatCol"
-            pairs = [read(value) for value in table.values(str(told[key]))]
+        if option.get(key) in table.names:
+            swaps = bool(option.get("reverseCheckbox")) and key == "lonlatCol"
+            pairs = [read(value) for value in table.values(str(option[key]))]
             return [(second, first) if swaps else (first, second) for first, second in pairs]
     raise CannotDrawError("the form names no columns of longitude and latitude that the answer has.")
 
@@ -117,8 +117,8 @@ def _arcs(view: ChartView) -> Drawing:
     opacity = 0.6 if len(lines) <= 100 else 0.2
     mark = {"type": "rule", "opacity": opacity, "color": picked, "strokeWidth": 1, "clip": True}
     layer = {"data": {"values": lines}, "mark": mark, "encoding": encoding}
-    told = f"Map of {counted(count, 'arc')} by longitude and latitude"
-    return Drawing(layers=(layer,), description=told, notes=tuple(notes))
+    text = f"Map of {counted(count, 'arc')} by longitude and latitude"
+    return Drawing(layers=(layer,), description=text, notes=tuple(notes))
 
 
 def _shapes(view: ChartView) -> Drawing:
@@ -131,8 +131,8 @@ def _shapes(view: ChartView) -> Drawing:
     values = table.numbers(measure) if measure else [1.0] * table.rows
     swaps = form.flag("reverse_long_lat")
     outlines = [
-        (_corners(told, str(form.get("line_type") or "json")), value)
-        for told, value in zip(table.values(column), values, strict=True)
+        (_corners(shape, str(form.get("line_type") or "json")), value)
+        for shape, value in zip(table.values(column), values, strict=True)
     ]
     known = [(corners, value) for corners, value in outlines if corners and value is not None]
     rows = _outlines(known[:_MOST_SHAPES], swaps=swaps)
@@ -155,8 +155,8 @@ def _outlines(shapes: Sequence[tuple[list[tuple[float, float]], float]], *, swap
     step = -(-sum(len(corners) for corners, _ in shapes) // MOST_MARKS) or 1
     rows = []
     for place, (corners, value) in enumerate(shapes):
-        kept = [*corners[::step], corners[-1]] if len(corners) > _LEAST_CORNERS else corners
-        for rank, (first, second) in enumerate(kept):
+        outline = [*corners[::step], corners[-1]] if len(corners) > _LEAST_CORNERS else corners
+        for rank, (first, second) in enumerate(outline):
             lon, lat = (second, first) if swaps else (first, second)
             rows.append({"c0": lon, "c1": lat, "c2": value, "c3": place, "c4": rank})
     return rows
@@ -185,33 +185,33 @@ def _heat(view: ChartView, field: str, values: Sequence[float], measure: str) ->
     return {"field": field, "type": "quantitative", "scale": {"domain": stops, "range": ramp}, "legend": legend}
 
 
-def _corners(told: Any, kind: str) -> list[tuple[float, float]]:
+def _corners(shape: Any, kind: str) -> list[tuple[float, float]]:
     """Return the corners of a shape: a list of pairs, or GeoJSON; a geohash is its four corners' middle."""
     if kind == "geohash":
-        lon, lat = _geohash(told)
+        lon, lat = _geohash(shape)
         return [(lon, lat)] if lon is not None and lat is not None else []
-    if isinstance(told, str):
+    if isinstance(shape, str):
         try:
-            told = json.loads(told)
+            shape = json.loads(shape)
         except (ValueError, RecursionError):
             return []
     for name in ("geometry", "coordinates"):
-        if isinstance(told, Mapping):
-            told = told.get(name, told)
-    if isinstance(told, Mapping):
-        told = told.get("coordinates")
+        if isinstance(shape, Mapping):
+            shape = shape.get(name, shape)
+    if isinstance(shape, Mapping):
+        shape = shape.get("coordinates")
     while (
-        isinstance(told, list | tuple)
-        and told
-        and isinstance(told[0], list | tuple)
-        and told[0]
-        and isinstance(told[0][0], list | tuple)
+        isinstance(shape, list | tuple)
+        and shape
+        and isinstance(shape[0], list | tuple)
+        and shape[0]
+        and isinstance(shape[0][0], list | tuple)
     ):
-        told = told[0]
-    if not isinstance(told, list | tuple):
+        shape = shape[0]
+    if not isinstance(shape, list | tuple):
         return []
     pairs = [
-        (cells.number(one[0]), cells.number(one[1])) for one in told if isinstance(one, list | tuple) and len(one) >= 2
+        (cells.number(one[0]), cells.number(one[1])) for one in shape if isinstance(one, list | tuple) and len(one) >= 2
     ]
     return [(lon, lat) for lon, lat in pairs if lon is not None and lat is not None]
 
@@ -255,8 +255,8 @@ def _circles(view: ChartView, rows: list[dict[str, Any]], measure: str | None, *
     encoding = {"x": {"field": "c0", **across}, "y": {"field": "c1", **up}, "color": colour}
     encoding["size"] = {"field": "c4", "type": "quantitative", "scale": None, "legend": None}
     layer = {"data": {"values": rows}, "mark": {"type": "circle", "opacity": 0.5, "clip": True}, "encoding": encoding}
-    told = f"Map of {counted(count, 'point')} by longitude and latitude"
-    return Drawing(layers=(layer,), description=told + (f", sized by {measure}" if measure else ""), notes=tuple(notes))
+    text = f"Map of {counted(count, 'point')} by longitude and latitude"
+    return Drawing(layers=(layer,), description=text + (f", sized by {measure}" if measure else ""), notes=tuple(notes))
 
 
 def _squares(view: ChartView, rows: list[dict[str, Any]], measure: str | None) -> Drawing:
@@ -285,11 +285,11 @@ def _squares(view: ChartView, rows: list[dict[str, Any]], measure: str | None) -
     encoding["color"] = colour or {"value": view.colours.accent}
     mark = {"type": "rect", "stroke": view.colours.background, "strokeWidth": 0.5, "clip": True}
     layer = {"data": {"values": found}, "mark": mark, "encoding": encoding}
-    shown = view.number_format("legend_format")
-    told = f"Map of {name} in {counted(len(found), 'square')} by longitude and latitude, of "
-    told += f"{counted(len(rows), 'point')}; "
-    told += f"from {shown.text(min(sums.values()))} to {shown.text(max(sums.values()))}"
-    return Drawing(layers=(layer,), description=told, notes=(_NO_MAP,))
+    fmt = view.number_format("legend_format")
+    text = f"Map of {name} in {counted(len(found), 'square')} by longitude and latitude, of "
+    text += f"{counted(len(rows), 'point')}; "
+    text += f"from {fmt.text(min(sums.values()))} to {fmt.text(max(sums.values()))}"
+    return Drawing(layers=(layer,), description=text, notes=(_NO_MAP,))
 
 
 def _countries(view: ChartView) -> Drawing:
@@ -305,18 +305,18 @@ def _countries(view: ChartView) -> Drawing:
     most = max(3, min(_MOST_BARS, (view.size.height_px - 90) // 16))
     if len(ranked) > most:
         notes.append(f"Shows the {most} largest of {len(ranked):,}.")
-    shown = view.number_format("number_format", "y_axis_format")
+    fmt = view.number_format("number_format", "y_axis_format")
     names = distinct_texts(part.label for part in ranked[:most])
     rows = [{"c0": name, "c1": part.value} for name, part in zip(names, ranked, strict=False)]
     up = axes.category_axis(view, names, parts.dimensions[0], horizontal=True)
-    across = axes.value_axis(view, shown, parts.measure)
+    across = axes.value_axis(view, fmt, parts.measure)
     across["axis"]["tickCount"] = max(2, view.size.width_px // 100)
     encoding = {"y": {"field": "c0", **up}, "x": {"field": "c1", **across}}
     mark = {"type": "bar", "color": view.form.rgb("color_picker") or view.colours.accent}
-    told = f"Bar chart of {parts.measure}{parts.by}: {counted(len(ranked), 'value')}; "
-    told += f"the largest is {ranked[0].label} with "
+    text = f"Bar chart of {parts.measure}{parts.by}: {counted(len(ranked), 'value')}; "
+    text += f"the largest is {ranked[0].label} with "
     layer = {"data": {"values": rows}, "mark": mark, "encoding": encoding}
-    return Drawing(layers=(layer,), description=told + shown.text(ranked[0].value), notes=tuple(notes))
+    return Drawing(layers=(layer,), description=text + fmt.text(ranked[0].value), notes=tuple(notes))
 
 
 _SUMMED: Final = frozenset({"deck_grid", "deck_hex", "deck_screengrid", "deck_heatmap", "deck_contour"})

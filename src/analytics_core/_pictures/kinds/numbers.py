@@ -22,11 +22,11 @@ def _total(view: ChartView) -> Drawing:
     table = view.table
     name = _metric(view, table)
     value = table.values(name)[0] if table.rows else None
-    shown = _value_text(view, value)
+    text = _value_text(view, value)
     below = _subtitle(view) or table.label(name)
     canvas = Canvas(view)
-    _headline(canvas, shown, [(below, view.colours.muted)])
-    return canvas.drawing(f"Big number: {table.label(name)} is {shown}")
+    _headline(canvas, text, [(below, view.colours.muted)])
+    return canvas.drawing(f"Big number: {table.label(name)} is {text}")
 
 
 def _with_trend(view: ChartView) -> Drawing:
@@ -40,20 +40,20 @@ def _with_trend(view: ChartView) -> Drawing:
     known = [(ms, value) for ms, value in points if value is not None]
     if not known:
         return _total(view)
-    shown = _value_text(view, _aggregated(view, [value for _, value in known]))
+    text = _value_text(view, _aggregated(view, [value for _, value in known]))
     grain = view.form.text("time_grain_sqla")
     last = moment_text(known[-1][0], view.time_format("time_format"), grain=grain)
     is_last = str(view.form.get("aggregation") or "LAST_VALUE").upper() == "LAST_VALUE"
-    told = _subtitle(view) or (f"{table.label(name)}, {last}" if is_last else table.label(name))
-    below = [(told, view.colours.muted), *_comparison(view, [value for _, value in points])]
+    summary = _subtitle(view) or (f"{table.label(name)}, {last}" if is_last else table.label(name))
+    below = [(summary, view.colours.muted), *_comparison(view, [value for _, value in points])]
     if view.form.flag("show_timestamp"):
         below.append((last, view.colours.muted))
     canvas = Canvas(view)
     if view.form.flag("show_trend_line", absent=True) and len(known) > 1:
         _trend(canvas, known, grain)
-    _headline(canvas, shown, below)
-    told = f"Big number with a trend: {table.label(name)} is {shown} ({last})"
-    return canvas.drawing(f"{told}. {_range(view, [value for _, value in known])}")
+    _headline(canvas, text, below)
+    summary = f"Big number with a trend: {table.label(name)} is {text} ({last})"
+    return canvas.drawing(f"{summary}. {_range(view, [value for _, value in known])}")
 
 
 def _subtitle(view: ChartView) -> str:
@@ -80,8 +80,8 @@ def _value_text(view: ChartView, value: Any) -> str:
 
 def _aggregated(view: ChartView, known: list[float]) -> float | None:
     """Return the number of a trend that its form asks for: the last value unless it names another."""
-    told = str(view.form.get("aggregation") or "LAST_VALUE").casefold()
-    if told == "raw" and len(view.tables) > 1 and view.tables[1].rows:
+    aggregation = str(view.form.get("aggregation") or "LAST_VALUE").casefold()
+    if aggregation == "raw" and len(view.tables) > 1 and view.tables[1].rows:
         return view.tables[1].numbers(_metric(view, view.tables[1]))[0]
     ordered = sorted(known)
     middle = len(ordered) // 2
@@ -92,7 +92,7 @@ def _aggregated(view: ChartView, known: list[float]) -> float | None:
         "mean": cells.total(known) / len(known),
         "median": ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2,
     }
-    return found.get(told, known[-1])
+    return found.get(aggregation, known[-1])
 
 
 def _comparison(view: ChartView, values: list[float | None]) -> list[tuple[str, str]]:
@@ -104,25 +104,25 @@ def _comparison(view: ChartView, values: list[float | None]) -> list[tuple[str, 
     if now is None or not then:
         return []
     change = (now - then) / abs(then)
-    shown = NumberFormat(spec="+,.1%").text(change)
+    text = NumberFormat(spec="+,.1%").text(change)
     suffix = cells.shortened(view.form.text("compare_suffix") or "")
     colour = view.colours.good if change > 0 else view.colours.bad if change < 0 else view.colours.muted
-    return [(f"{shown} {suffix}".strip(), colour)]
+    return [(f"{text} {suffix}".strip(), colour)]
 
 
-def _headline(canvas: Canvas, shown: str, below: list[tuple[str, str]]) -> None:
+def _headline(canvas: Canvas, text: str, below: list[tuple[str, str]]) -> None:
     """Draw a number as large as its room allows, and lines under it."""
     lines = [line for line in below if line[0]]
     share = min(max(canvas.form.number("header_font_size") or 0.4, 0.1), 0.7)
-    wide = canvas.room.width * 0.86 / max(text_width(shown, 1, bold=True), 0.1)
-    largest = _NULL_PX if shown == NULL else _LARGEST_PX
+    wide = canvas.room.width * 0.86 / max(text_width(text, 1, bold=True), 0.1)
+    largest = _NULL_PX if text == NULL else _LARGEST_PX
     px = max(min(canvas.room.height * share, wide, largest), 10)
     small = max(min(px * 0.3, 18), 11)
     height = px + len(lines) * small * 1.5
     y = canvas.room.y + (canvas.room.height - height) / 2 + px / 2
-    shown = fitted(shown, canvas.room.width, px, bold=True)
-    ink = canvas.colours.muted if shown == NULL else canvas.colours.text
-    canvas.text(shown, canvas.room.x, y, ink, px=px, weight="bold")
+    text = fitted(text, canvas.room.width, px, bold=True)
+    ink = canvas.colours.muted if text == NULL else canvas.colours.text
+    canvas.text(text, canvas.room.x, y, ink, px=px, weight="bold")
     for place, (words, colour) in enumerate(lines):
         below_px = px / 2 + small * (0.9 + 1.5 * place)
         canvas.text(fitted(words, canvas.room.width, small), canvas.room.x, y + below_px, colour, px=small)
@@ -170,7 +170,7 @@ def _period_over_period(view: ChartView) -> Drawing:
     name = _metric(view, table)
     now = table.numbers(name)[0]
     form = view.number_format("y_axis_format")
-    shown = form.text(now) if now is not None else NULL
+    text = form.text(now) if now is not None else NULL
     canvas = Canvas(view)
     others = [one for one in table.names if one.startswith(f"{name}__")]
     then = table.numbers(others[0])[0] if others else None
@@ -183,8 +183,8 @@ def _period_over_period(view: ChartView) -> Drawing:
         colour = view.colours.good if change > 0 else view.colours.bad if change < 0 else view.colours.muted
         share = NumberFormat(spec="+,.1%").text(change / abs(then)) if then else ""
         below.append((f"{'+' if change > 0 else ''}{form.text(change)}  {share}".strip(), colour))
-    _headline(canvas, shown, below)
-    return canvas.drawing(f"Big number: {table.label(name)} is {shown}. " + "; ".join(words for words, _ in below))
+    _headline(canvas, text, below)
+    return canvas.drawing(f"Big number: {table.label(name)} is {text}. " + "; ".join(words for words, _ in below))
 
 
 KINDS: Final = (

@@ -29,48 +29,48 @@ def _pie(view: ChartView) -> Drawing:
     table, form = view.table, view.form
     metric = metric_column(view, table, "metric", "metrics")
     parts = _with_others(view, read_parts(view, text_columns(view, table, "groupby"), metric))
-    shown = view.number_format("number_format")
+    fmt = view.number_format("number_format")
     colours = view.series_colours([part.label for part in parts.parts])
     canvas = Canvas(view, parts.notes)
     if len(parts.parts) > 1:
         entries = zip((part.label for part in parts.parts), colours, strict=True)
         draw_legend(canvas, entries)
-    labels = _labels(view, parts, shown) if form.flag("show_labels", absent=True) else [""] * len(parts.parts)
+    labels = _labels(view, parts, fmt) if form.flag("show_labels", absent=True) else [""] * len(parts.parts)
     _slices(canvas, parts, colours, labels)
     largest = max(parts.parts, key=lambda part: part.value)
     share = _PERCENT.text(largest.value / parts.total)
-    told = (
-        f"Pie chart of {parts.measure}{parts.by}: {parts.whole('part', shown.text(parts.total))}; "
-        f"the largest is {largest.label} with {shown.text(largest.value)} ({share})"
+    summary = (
+        f"Pie chart of {parts.measure}{parts.by}: {parts.total_text('part', fmt.text(parts.total))}; "
+        f"the largest is {largest.label} with {fmt.text(largest.value)} ({share})"
     )
-    return canvas.drawing(told)
+    return canvas.drawing(summary)
 
 
 def _with_others(view: ChartView, parts: Parts) -> Parts:
     """Return parts in which those below the form's threshold, and those beyond what can be told apart, are one."""
     threshold = (view.form.number("threshold_for_other") or 0) / 100 * parts.total
     large = [part for part in parts.parts if part.value >= threshold]
-    kept = large[:_MOST_SLICES]
-    left = [*large[_MOST_SLICES:], *(part for part in parts.parts if part.value < threshold)]
-    if not left:
+    slices = large[:_MOST_SLICES]
+    rest = [*large[_MOST_SLICES:], *(part for part in parts.parts if part.value < threshold)]
+    if not rest:
         return parts
-    others = Part(keys=("Others",), value=cells.total(part.value for part in left))
-    note = f"Others: {counted(len(left), 'small part')}."
-    return replace(parts, parts=(*kept, others), notes=(*parts.notes, note))
+    others = Part(keys=("Others",), value=cells.total(part.value for part in rest))
+    note = f"Others: {counted(len(rest), 'small part')}."
+    return replace(parts, parts=(*slices, others), notes=(*parts.notes, note))
 
 
-def _labels(view: ChartView, parts: Parts, shown: NumberFormat) -> list[str]:
+def _labels(view: ChartView, parts: Parts, fmt: NumberFormat) -> list[str]:
     """Return the label of each part; empty for those that are too small for one."""
-    told = view.form.get("label_type")
-    if isinstance(told, int) and 0 <= told < len(_OLD_LABELS):
-        told = _OLD_LABELS[told]
-    kind = str(told or "key").casefold()
+    label_type = view.form.get("label_type")
+    if isinstance(label_type, int) and 0 <= label_type < len(_OLD_LABELS):
+        label_type = _OLD_LABELS[label_type]
+    kind = str(label_type or "key").casefold()
     threshold = view.form.number("show_labels_threshold")
     least = (5.0 if threshold is None else threshold) / 100
     found, total = [], parts.total
     for part in parts.parts:
         share = part.value / total
-        words = {"key": part.label, "value": shown.text(part.value), "percent": _PERCENT.text(share)}
+        words = {"key": part.label, "value": fmt.text(part.value), "percent": _PERCENT.text(share)}
         names = [name for name in ("key", "value", "percent") if name in kind.split("_")] or ["key"]
         text = (
             words[names[0]] if len(names) == 1 else f"{words[names[0]]}: {', '.join(words[name] for name in names[1:])}"
@@ -92,7 +92,7 @@ def _slices(canvas: Canvas, parts: Parts, colours: Sequence[str], labels: Sequen
     inner = _inner(canvas.view) * radius
     centre = (canvas.room.x + canvas.room.width / 2, canvas.room.y + canvas.room.height / 2)
     largest = max(part.value for part in parts.parts)
-    rose, shown = canvas.form.get("roseType"), canvas.view.number_format("number_format")
+    rose, fmt = canvas.form.get("roseType"), canvas.view.number_format("number_format")
     start, total = 0.0, parts.total
     middles = []
     for part, colour in zip(parts.parts, colours, strict=True):
@@ -100,7 +100,7 @@ def _slices(canvas: Canvas, parts: Parts, colours: Sequence[str], labels: Sequen
         reach = radius
         if rose in ("area", "radius"):
             reach = inner + (radius - inner) * (part.value / largest) ** (0.5 if rose == "radius" else 1)
-        tip = f"{part.label}: {shown.text(part.value)}"
+        tip = f"{part.label}: {fmt.text(part.value)}"
         canvas.arc(centre, (inner, reach), (start, start + turn), colour, stroke=canvas.colours.background, tip=tip)
         middles.append((start + turn / 2, reach))
         start += turn
@@ -145,9 +145,9 @@ def _outside_labels(
             x = centre[0] + turn * max(abs((reach + 12) * math.sin(angle)), 8)
             end = x + turn * 8
             canvas.line([edge, (x, y), (end, y)], canvas.colours.muted)
-            left = canvas.room.right - end - 4 if right else end - canvas.room.x - 4
-            shown = fitted(label, left, LABEL_PX)
-            canvas.text(shown, end + turn * 3, y, canvas.colours.text, align="left" if right else "right")
+            room_px = canvas.room.right - end - 4 if right else end - canvas.room.x - 4
+            text = fitted(label, room_px, LABEL_PX)
+            canvas.text(text, end + turn * 3, y, canvas.colours.text, align="left" if right else "right")
 
 
 def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -170,7 +170,7 @@ def _funnel(view: ChartView) -> Drawing:
     if form.flag("sort_by_metric", absent=True):
         steps.sort(key=lambda part: -part.value)
     steps = steps[:_MOST_SLICES]
-    shown = view.number_format("number_format")
+    fmt = view.number_format("number_format")
     labels = [part.label for part in steps]
     colours = view.series_colours(labels)
     notes = [*parts.notes]
@@ -178,19 +178,19 @@ def _funnel(view: ChartView) -> Drawing:
         notes.append(f"Shows {len(steps)} of {len(parts.parts):,} steps.")
     canvas = Canvas(view, notes)
     draw_legend(canvas, zip(labels, colours, strict=True))
-    _funnel_steps(canvas, steps, colours, _step_labels(view, steps, shown))
-    told = f"Funnel of {parts.measure}{parts.by} with {counted(len(steps), 'step')}, from {steps[0].label} with "
-    told += f"{shown.text(steps[0].value)} to {steps[-1].label} with {shown.text(steps[-1].value)}"
-    return canvas.drawing(told)
+    _funnel_steps(canvas, steps, colours, _step_labels(view, steps, fmt))
+    summary = f"Funnel of {parts.measure}{parts.by} with {counted(len(steps), 'step')}, from {steps[0].label} with "
+    summary += f"{fmt.text(steps[0].value)} to {steps[-1].label} with {fmt.text(steps[-1].value)}"
+    return canvas.drawing(summary)
 
 
-def _step_labels(view: ChartView, steps: Sequence[Part], shown: NumberFormat) -> list[str]:
+def _step_labels(view: ChartView, steps: Sequence[Part], fmt: NumberFormat) -> list[str]:
     kind = view.form.get("percent_calculation_type")
     total = cells.total(part.value for part in steps)
     found = []
     for place, part in enumerate(steps):
-        whole = {"total": total, "prev_step": steps[max(place - 1, 0)].value}.get(str(kind), steps[0].value)
-        found.append(f"{part.label}: {shown.text(part.value)} ({_PERCENT.text(part.value / whole)})")
+        base = {"total": total, "prev_step": steps[max(place - 1, 0)].value}.get(str(kind), steps[0].value)
+        found.append(f"{part.label}: {fmt.text(part.value)} ({_PERCENT.text(part.value / base)})")
     return found if view.form.flag("show_labels", absent=True) else [""] * len(steps)
 
 

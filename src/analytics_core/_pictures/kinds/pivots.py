@@ -41,7 +41,7 @@ def _pivot(view: ChartView) -> Drawing:
     if all(value is None for name in layout.metrics for value in columns[name]):
         raise CannotDrawError("there is no number.")
     try:
-        grid = pivot(columns, layout, text=str, shown=(_MOST_ROWS, _MOST_COLUMNS))
+        grid = pivot(columns, layout, text=str, limits=(_MOST_ROWS, _MOST_COLUMNS))
     except AnalyticsError as error:
         raise CannotDrawError(f"{error.message}.") from error
     return _drawing(view, layout, grid)
@@ -84,11 +84,11 @@ def _aggregate(form: FormFields) -> PivotAggregate:
 
 
 def _order(form: FormFields, name: str) -> PivotOrder:
-    told = form.text(name) or PivotOrder.LABEL
-    if told not in tuple(PivotOrder):
+    order = form.text(name) or PivotOrder.LABEL
+    if order not in tuple(PivotOrder):
         form.reject(name, "is no order")
         return PivotOrder.LABEL
-    return PivotOrder(told)
+    return PivotOrder(order)
 
 
 def _labelled(view: ChartView, name: str) -> list[Any]:
@@ -118,10 +118,10 @@ def _drawing(view: ChartView, layout: PivotLayout, grid: PivotTable) -> Drawing:
     columns = [*heads, *_number_columns(view, layout, grid)]
     names = [view.table.label(name) for name in layout.metrics]
     counts = counted(grid.row_groups, "row"), counted(grid.column_groups, "column")
-    told = f"Pivot table of {', '.join(names)} ({layout.aggregate.name}): {counts[0]} by {counts[1]}"
+    summary = f"Pivot table of {', '.join(names)} ({layout.aggregate.name}): {counts[0]} by {counts[1]}"
     rows, all_rows = (count - _has_total(grid) for count in (len(grid.row_keys), grid.row_count))
     all_columns = len(heads) + grid.column_count
-    return draw_grid(view, columns, rows, told, (), all_rows=all_rows, all_columns=all_columns)
+    return draw_grid(view, columns, rows, summary, (), all_rows=all_rows, all_columns=all_columns)
 
 
 def _has_total(grid: PivotTable) -> bool:

@@ -35,15 +35,15 @@ def _bubble(view: ChartView) -> Drawing:
         notes.append(f"Shows one of {step} points, of {len(rows):,} in all.")
         rows = rows[::step]
     layer = _bubble_layer(view, rows, (table.label(across), table.label(up), table.label(size) if size else None))
-    shown = view.number_format("y_axis_format")
-    told = f"Bubble chart of {table.label(up)} against {table.label(across)}: {counted(len(rows), 'point')}"
+    fmt = view.number_format("y_axis_format")
+    summary = f"Bubble chart of {table.label(up)} against {table.label(across)}: {counted(len(rows), 'point')}"
     if size:
-        told += f", sized by {table.label(size)}"
+        summary += f", sized by {table.label(size)}"
     if rows:
         best = max(rows, key=lambda row: row["c1"])
         named = best["c4"] or best["c3"]
-        told += f"; the highest is {named + ' with ' if named else ''}{shown.text(best['c1'])}"
-    return Drawing(layers=(layer,), description=told, notes=tuple(notes))
+        summary += f"; the highest is {named + ' with ' if named else ''}{fmt.text(best['c1'])}"
+    return Drawing(layers=(layer,), description=summary, notes=tuple(notes))
 
 
 def _bubble_rows(

@@ -24,15 +24,15 @@ _BANDS: Final = 3
 
 def _parallel(view: ChartView) -> Drawing:
     table, form = view.table, view.form
-    told = [name for name in form.metrics("metrics", "secondary_metric") if name in table.names]
-    metrics = told or [name for name in table.names if table.is_numeric(name)]
+    form_names = [name for name in form.metrics("metrics", "secondary_metric") if name in table.names]
+    metrics = form_names or [name for name in table.names if table.is_numeric(name)]
     if len(metrics) < 2:
         raise CannotDrawError("parallel coordinates need two metrics or more.")
     columns = [table.numbers(name) for name in metrics]
     ends = [_ends([value for value in column if value is not None] or [0.0]) for column in columns]
     count = min(table.rows, _MOST_LINES)
     notes = [f"Shows the first {count} of {table.rows:,} lines."] if count < table.rows else []
-    shown = view.number_format("number_format", "y_axis_format")
+    fmt = view.number_format("number_format", "y_axis_format")
     canvas = Canvas(view, notes)
     plot = canvas.room.inset(40, 34, 40, 18)
     xs = [plot.x + plot.width * place / (len(metrics) - 1) for place in range(len(metrics))]
@@ -50,15 +50,15 @@ def _parallel(view: ChartView) -> Drawing:
         canvas.line([(x, plot.y), (x, plot.bottom)], view.colours.muted)
         width = plot.width / (len(metrics) - 1)
         header = fitted(table.label(name), width - 8, LABEL_PX, bold=True)
-        left = min(
+        header_x = min(
             max(x, canvas.room.x + text_width(header, LABEL_PX, bold=True) / 2),
             canvas.room.right - text_width(header, LABEL_PX, bold=True) / 2,
         )
-        canvas.text(header, left, plot.y - 22, view.colours.text, align="center", weight="bold")
-        canvas.text(shown.text(high), x, plot.y - 7, view.colours.muted, align="center", px=LABEL_PX - 1)
-        canvas.text(shown.text(low), x, plot.bottom + 9, view.colours.muted, align="center", px=LABEL_PX - 1)
-    told_text = ", ".join(table.label(name) for name in metrics)
-    return canvas.drawing(f"Parallel coordinates of {told_text} for {counted(table.rows, 'row')}")
+        canvas.text(header, header_x, plot.y - 22, view.colours.text, align="center", weight="bold")
+        canvas.text(fmt.text(high), x, plot.y - 7, view.colours.muted, align="center", px=LABEL_PX - 1)
+        canvas.text(fmt.text(low), x, plot.bottom + 9, view.colours.muted, align="center", px=LABEL_PX - 1)
+    labels = ", ".join(table.label(name) for name in metrics)
+    return canvas.drawing(f"Parallel coordinates of {labels} for {counted(table.rows, 'row')}")
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
@@ -90,11 +90,11 @@ def _horizon(view: ChartView) -> Drawing:
     label_px = min(max(text_width(one.label, LABEL_PX) for one in series) + 8, canvas.room.width * 0.3)
     plot = canvas.room.inset(left=label_px, bottom=18)
     row_px = min(plot.height / len(series), 60)
-    whole = [abs(value) for one in series for value in one.known()]
+    all_values = [abs(value) for one in series for value in one.known()]
     by_series = view.form.get("horizon_color_scale") != "overall"
     for place, one in enumerate(series):
         box = Box(x=plot.x, y=plot.y + place * row_px, width=plot.width, height=row_px - 2)
-        top = max((abs(value) for value in (one.known() if by_series else whole)), default=1.0) or 1.0
+        top = max((abs(value) for value in (one.known() if by_series else all_values)), default=1.0) or 1.0
         canvas.rect(box, view.colours.stripe)
         _bands(canvas, box, data.places, one.values, top)
         canvas.text(fitted(one.label, label_px - 6, LABEL_PX), canvas.room.x, box.y + box.height / 2, view.colours.text)
@@ -144,8 +144,8 @@ def _rose(view: ChartView) -> Drawing:
     if len(labels) > 1:
         draw_legend(canvas, zip(labels, colours, strict=True))
     _petals(canvas, data, colours, count, by_area=by_area)
-    told = f"Rose of {len(labels)} series ({', '.join(labels[:5])}) over {counted(count, 'value')} of {data.axis}"
-    return canvas.drawing(told)
+    summary = f"Rose of {len(labels)} series ({', '.join(labels[:5])}) over {counted(count, 'value')} of {data.axis}"
+    return canvas.drawing(summary)
 
 
 def _petals(canvas: Canvas, data: SeriesData, colours: Sequence[str], count: int, *, by_area: bool) -> None:

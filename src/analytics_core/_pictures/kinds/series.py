@@ -21,7 +21,7 @@ from analytics_core._pictures.series_data import (
     limited,
     read_series,
 )
-from analytics_core._pictures.series_layers import Scales, SeriesStyle, series_layers, told_limits
+from analytics_core._pictures.series_layers import Scales, SeriesStyle, axis_notes, series_layers
 from analytics_core._pictures.theme import mixed
 from analytics_core._pictures.time_formats import moment_text
 
@@ -46,11 +46,11 @@ _PALER: Final = 0.35
 
 def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) -> Drawing:
     form = view.form
-    told = form.get("seriesType")
+    text = form.get("seriesType")
     if mark == "any":
-        mark = {"bar": "bar", "scatter": "point"}.get(str(told), "line")
+        mark = {"bar": "bar", "scatter": "point"}.get(str(text), "line")
     if mark in ("line", "area"):
-        curve = CURVES.get(str(told), curve)
+        curve = CURVES.get(str(text), curve)
     if mark == "line" and form.flag("area"):
         mark = "area"
     data = limited_for(view, read_series(view.table, form, is_bar=mark == "bar"), mark, _stack(view, mark))
@@ -60,8 +60,8 @@ def _draw(view: ChartView, *, mark: str, noun: str, curve: str | None = None) ->
     scales = scales_of(view, data, style, data.series)
     layers = series_layers(view, data, style, scales)
     added, notes = annotation_layers(view, view.table, data, scales.place, style.axis(view))
-    told = describe(noun, data, style.format)
-    return Drawing(layers=(*layers, *added), description=told, notes=(*data.notes, *told_limits(data, style), *notes))
+    text = describe(noun, data, style.format)
+    return Drawing(layers=(*layers, *added), description=text, notes=(*data.notes, *axis_notes(data, style), *notes))
 
 
 def limited_for(
@@ -80,12 +80,12 @@ def limited_for(
 def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> SeriesStyle:
     form = view.form
     stack = _stack(view, mark) if len(data.series) > 1 else None
-    shown, against = _value_format(view), _against(view, data)
+    fmt, against = _value_format(view), _against(view, data)
     title = form.text("y_axis_title") or against
     stack, log = _settled(view, data, stack)
     return SeriesStyle(
         mark=mark,
-        format=shown,
+        format=fmt,
         curve=curve,
         stack=stack,
         opacity=_opacity(view, stack),
@@ -95,7 +95,7 @@ def _style(view: ChartView, data: SeriesData, mark: str, curve: str | None) -> S
         horizontal=mark == "bar" and form.get("orientation") == "horizontal",
         bounds=form.bounds("y_axis_bounds", log=log),
         log=log,
-        least=least_shown([data]) if log and mark in ("bar", "area") else None,
+        least=log_axis_start([data]) if log and mark in ("bar", "area") else None,
         breaks=bool(form.get("resample_rule")),
         zero=not form.flag("truncateYAxis"),
         title=title or (data.series[0].label if len(data.series) == 1 else None),
@@ -113,7 +113,7 @@ def _settled(view: ChartView, data: SeriesData, stack: str | None) -> tuple[str 
     return stack, log and not stack
 
 
-def least_shown(datas: Iterable[SeriesData]) -> float | None:
+def log_axis_start(datas: Iterable[SeriesData]) -> float | None:
     """Return where a logarithmic axis begins on which bars stand."""
     return axes.log_floor(value for data in datas for one in data.series for value in one.known())
 
@@ -131,29 +131,29 @@ def _value_format(view: ChartView) -> NumberFormat:
 
 def _against(view: ChartView, data: SeriesData) -> str | None:
     """Return what the values are, where they compare two times; None where they are those of one time."""
-    told = _COMPARED.get(str(view.form.get("comparison_type")))
+    comparison = _COMPARED.get(str(view.form.get("comparison_type")))
     periods = list(dict.fromkeys(one.period for one in data.series if one.period))
-    return f"{told} {periods[0]}" if told and len(periods) == 1 else None
+    return f"{comparison} {periods[0]}" if comparison and len(periods) == 1 else None
 
 
 def _opacity(view: ChartView, stack: str | None) -> float:
-    told = view.form.number("opacity")
-    if told is None or not 0 <= told <= 1:
+    opacity = view.form.number("opacity")
+    if opacity is None or not 0 <= opacity <= 1:
         return 0.7 if stack else 0.25
-    return max(told, 0.55) if stack else told
+    return max(opacity, 0.55) if stack else opacity
 
 
 def _stack(view: ChartView, mark: str) -> str | None:
     """Return how series stand on each other; older forms say it in other fields."""
     form = view.form
-    told = form.get("stack") or (form.get("stacked_style") if mark == "area" else None)
+    option = form.get("stack") or (form.get("stacked_style") if mark == "area" else None)
     if mark not in ("bar", "area"):
         return None
-    if mark == "bar" and form.flag("bar_stacked") and not told:
-        told = "expand" if form.flag("contribution") else "stack"
-    if told is True:
+    if mark == "bar" and form.flag("bar_stacked") and not option:
+        option = "expand" if form.flag("contribution") else "stack"
+    if option is True:
         return "zero"
-    return _STACKS.get(told.casefold()) if isinstance(told, str) else None
+    return _STACKS.get(option.casefold()) if isinstance(option, str) else None
 
 
 def as_categories(view: ChartView, data: SeriesData) -> SeriesData:
@@ -165,7 +165,7 @@ def as_categories(view: ChartView, data: SeriesData) -> SeriesData:
         places = [moment_text(place, spec, grain=grain) for place in data.places]
     else:
         places = [f"{place:g}" for place in data.places]
-    return replace(data, kind=AxisKind.CATEGORY, places=cells.told_apart(places))
+    return replace(data, kind=AxisKind.CATEGORY, places=cells.made_distinct(places))
 
 
 def scales_of(view: ChartView, data: SeriesData, style: SeriesStyle, series: Sequence[PlottedSeries]) -> Scales:
@@ -188,8 +188,8 @@ def _place(view: ChartView, data: SeriesData, style: SeriesStyle) -> dict[str, A
     if data.kind is AxisKind.TIME:
         return axes.time_axis(view, data.places, view.time_format("x_axis_time_format"), title)
     if data.kind is AxisKind.NUMBER:
-        shown = view.number_format("x_axis_number_format")
-        return axes.value_axis(view, shown, title or data.axis, zero=False, grid=False)
+        fmt = view.number_format("x_axis_number_format")
+        return axes.value_axis(view, fmt, title or data.axis, zero=False, grid=False)
     angle = view.form.number("xAxisLabelRotation")
     turned = None if angle is None or not angle else -abs(angle)
     return axes.category_axis(view, data.places, title, horizontal=style.horizontal, angle=turned)
@@ -209,10 +209,10 @@ def colours_of_series(view: ChartView, series: Sequence[PlottedSeries]) -> list[
 def describe(noun: str, data: SeriesData, form: NumberFormat) -> str:
     """Return what a chart of series shows."""
     names = [one.label for one in data.series]
-    told = (
+    subject = (
         names[0] if len(names) == 1 else f"{len(names)} series ({', '.join(names[:5])}{' …' if len(names) > 5 else ''})"
     )
-    text = f"{noun.capitalize()} of {told}" + (f" by {data.axis}" if data.axis else "")
+    text = f"{noun.capitalize()} of {subject}" + (f" by {data.axis}" if data.axis else "")
     places = data.places
     if data.kind is not AxisKind.CATEGORY and len(places) > 1:
         ends = [_place_text(data.kind, place) for place in (places[0], places[-1])]

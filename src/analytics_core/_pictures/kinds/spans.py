@@ -38,15 +38,15 @@ def _waterfall(view: ChartView) -> Drawing:
     if len(steps) > _MOST_STEPS:
         notes.append(f"Shows the first {_MOST_STEPS} of {len(steps):,} steps.")
         steps = steps[:_MOST_STEPS]
-    names = cells.told_apart(step["c0"] for step in steps)
+    names = cells.made_distinct(step["c0"] for step in steps)
     for step, name in zip(steps, names, strict=True):
         step["c0"] = name
-    shown = view.number_format("y_axis_format")
+    fmt = view.number_format("y_axis_format")
     layers = _waterfall_layers(view, steps, names, table.label(metric), table.label(axis))
     total = steps[-1]["c2"] if steps else 0.0
-    told = f"Waterfall of {table.label(metric)} by {table.label(axis)}: {counted(len(steps), 'step')}, which end at "
-    told += shown.text(total)
-    return Drawing(layers=tuple(layers), description=told, notes=tuple(notes))
+    summary = f"Waterfall of {table.label(metric)} by {table.label(axis)}: {counted(len(steps), 'step')}, which end at "
+    summary += fmt.text(total)
+    return Drawing(layers=tuple(layers), description=summary, notes=tuple(notes))
 
 
 def _steps(
@@ -72,7 +72,7 @@ def _waterfall_layers(
     view: ChartView, steps: list[dict[str, Any]], names: Sequence[str], measure: str, axis: str
 ) -> list[dict[str, Any]]:
     form, colours = view.form, view.colours
-    shown = view.number_format("y_axis_format")
+    fmt = view.number_format("y_axis_format")
     kinds = [kind for kind in ("Increase", "Decrease", "Total") if any(step["c3"] == kind for step in steps)]
     picked = {
         "Increase": form.rgb("increase_color") or colours.good,
@@ -83,7 +83,7 @@ def _waterfall_layers(
     totals = [step["c0"] for step in steps if step["c3"] == "Total"]
     if "values" in across["axis"] and len(totals) > 1:
         across["axis"]["values"] = totals
-    up = axes.value_axis(view, shown, form.text("y_axis_label") or measure)
+    up = axes.value_axis(view, fmt, form.text("y_axis_label") or measure)
     colour = {
         "field": "c3",
         "type": "nominal",
@@ -93,7 +93,7 @@ def _waterfall_layers(
     bars = {"x": across, "y": {"field": "c1", **up}, "y2": {"field": "c2"}, "color": colour}
     layers: list[dict[str, Any]] = [{"data": {"values": steps}, "mark": {"type": "bar"}, "encoding": bars}]
     if form.flag("show_value") and len(steps) <= _MOST_TEXTS:
-        rows = [{"c0": step["c0"], "c2": max(step["c1"], step["c2"]), "c5": shown.text(step["c4"])} for step in steps]
+        rows = [{"c0": step["c0"], "c2": max(step["c1"], step["c2"]), "c5": fmt.text(step["c4"])} for step in steps]
         encoding = {"x": across, "y": {"field": "c2", **up}, "text": {"field": "c5", "type": "nominal"}}
         size = LABEL_PX
         mark = {"type": "text", "baseline": "bottom", "dy": -3, "fontSize": size, "color": colours.text}
@@ -127,8 +127,8 @@ def _gantt(view: ChartView) -> Drawing:
     ]
     if not spans:
         raise CannotDrawError("no row has a start and an end after it.")
-    left = table.rows - len(spans)
-    notes = [f"Left out: {counted(left, 'row')} without a start and an end after it."] if left else []
+    remaining = table.rows - len(spans)
+    notes = [f"Left out: {counted(remaining, 'row')} without a start and an end after it."] if remaining else []
     names = list(dict.fromkeys(span["c2"] for span in spans))
     if len(names) > _MOST_ROWS or len(spans) > _MOST_SPANS:
         known = set(names[:_MOST_ROWS])
@@ -136,9 +136,9 @@ def _gantt(view: ChartView) -> Drawing:
         names, spans = names[:_MOST_ROWS], [span for span in spans if span["c2"] in known][:_MOST_SPANS]
     layers = _gantt_layers(view, spans, names, table.label(row) if row else "", has_series=series is not None)
     first, last = min(span["c0"] for span in spans), max(span["c1"] for span in spans)
-    told = f"Gantt chart of {counted(len(spans), 'span')} in {counted(len(names), 'row')} "
-    told += f"from {moment_text(first, '')} to {moment_text(last, '')}"
-    return Drawing(layers=tuple(layers), description=told, notes=tuple(notes))
+    summary = f"Gantt chart of {counted(len(spans), 'span')} in {counted(len(names), 'row')} "
+    summary += f"from {moment_text(first, '')} to {moment_text(last, '')}"
+    return Drawing(layers=tuple(layers), description=summary, notes=tuple(notes))
 
 
 def _gantt_layers(

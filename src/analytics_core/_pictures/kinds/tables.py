@@ -42,17 +42,17 @@ def as_table(view: ChartView, note: str | None = None) -> Drawing:
     """Return the first answer as a table; a note tells why it is one."""
     table = next((one for one in view.tables if one.rows and one.names), view.table)
     columns = [_column(view, table, name) for name in table.names[:_MOST_COLUMNS]]
-    shown = [column for column in columns if column.config.get("visible", True) is not False] or columns
+    visible = [column for column in columns if column.config.get("visible", True) is not False] or columns
     totals = _totals(view, table)
     notes = [note] if note else []
     drawn_columns = [
-        _grid_column(view, table, column, totals, is_first=not place) for place, column in enumerate(shown)
+        _grid_column(view, table, column, totals, is_first=not place) for place, column in enumerate(visible)
     ]
-    told = f"Table of {counted(table.rows, 'row')}: {', '.join(table.label(name) for name in table.names[:10])}"
+    summary = f"Table of {counted(table.rows, 'row')}: {', '.join(table.label(name) for name in table.names[:10])}"
     rows = min(table.rows, _MOST_ROWS)
-    all_columns = len(shown) + len(table.names[_MOST_COLUMNS:])
+    all_columns = len(visible) + len(table.names[_MOST_COLUMNS:])
     all_rows = max(_count(view), table.rows)
-    return draw_grid(view, drawn_columns, rows, told, notes, all_rows=all_rows, all_columns=all_columns)
+    return draw_grid(view, drawn_columns, rows, summary, notes, all_rows=all_rows, all_columns=all_columns)
 
 
 def _column(view: ChartView, table: Table, name: str) -> _Column:
@@ -138,9 +138,9 @@ def _formatted(view: ChartView, column: _Column, value: float) -> str | None:
 
 def _bars(view: ChartView, column: _Column, numbers: Sequence[float | None]) -> list[tuple[float, float, str] | None]:
     """Return the bars behind the numbers of a column: from its zero, or for each from the left edge."""
-    told = column.config.get("showCellBars")
-    wanted = view.form.flag("show_cell_bars", absent=True) if told is None else told is True
-    if told is None and view.form.get("show_cell_bars") is None and has_conditions(view, column.name):
+    cell_bars = column.config.get("showCellBars")
+    wanted = view.form.flag("show_cell_bars", absent=True) if cell_bars is None else cell_bars is True
+    if cell_bars is None and view.form.get("show_cell_bars") is None and has_conditions(view, column.name):
         return []  # bars that nobody asked for would cover the colours
     is_table = str(view.form.get("viz_type")) in ("table", "ag-grid-table")
     measured = set(view.form.metrics("metrics", "percent_metrics"))
@@ -164,8 +164,8 @@ def _bars(view: ChartView, column: _Column, numbers: Sequence[float | None]) -> 
 
 
 def _flag(view: ChartView, column: _Column, own: str, common: str, *, absent: bool) -> bool:
-    told = column.config.get(own)
-    return told if isinstance(told, bool) else view.form.flag(common, absent=absent)
+    option = column.config.get(own)
+    return option if isinstance(option, bool) else view.form.flag(common, absent=absent)
 
 
 KINDS: Final = (

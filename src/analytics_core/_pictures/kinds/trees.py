@@ -34,8 +34,8 @@ class Node:
 
 def _tree(view: ChartView) -> Drawing:
     table = view.table
-    told = [next(iter(view.form.columns(name)), None) for name in ("id", "parent", "name")]
-    own, parent, label = (name if name in table.names else None for name in told)
+    form_names = [next(iter(view.form.columns(name)), None) for name in ("id", "parent", "name")]
+    own, parent, label = (name if name in table.names else None for name in form_names)
     if own is None or parent is None:
         raise CannotDrawError("the form names no column of ids and no column of parents.")
     ids = [cells.text(value) for value in table.values(own)]
@@ -44,8 +44,8 @@ def _tree(view: ChartView) -> Drawing:
     nodes = _placed(root)
     if len(nodes) > _MOST_NODES:
         raise CannotDrawError(f"a tree of {len(nodes):,} nodes cannot be read.")
-    left = len(set(ids)) - len(nodes)
-    notes = [f"Left out: {counted(left, 'node')} that do not lead to the root."] if left > 0 else []
+    remaining = len(set(ids)) - len(nodes)
+    notes = [f"Left out: {counted(remaining, 'node')} that do not lead to the root."] if remaining > 0 else []
     drawing = _TreeDrawing(Canvas(view, notes), nodes)
     drawing.draw()
     levels = max(node.level for node in nodes) + 1
@@ -54,7 +54,7 @@ def _tree(view: ChartView) -> Drawing:
     )
 
 
-def _rooted(ids: Sequence[str], parents: Sequence[str | None], texts: Sequence[str], told: object) -> Node:
+def _rooted(ids: Sequence[str], parents: Sequence[str | None], texts: Sequence[str], root_id: object) -> Node:
     """Return the root with all nodes that lead to it: the one that the form names, else the first without a parent."""
     nodes = {one: Node(text) for one, text in zip(ids, texts, strict=True)}
     children: dict[str, list[str]] = {}
@@ -62,7 +62,7 @@ def _rooted(ids: Sequence[str], parents: Sequence[str | None], texts: Sequence[s
         if parent is not None:
             children.setdefault(parent, []).append(one)
     tops = [one for one, parent in zip(ids, parents, strict=True) if parent is None or parent not in nodes]
-    start = str(told) if str(told) in nodes else next(iter(tops), None)
+    start = str(root_id) if str(root_id) in nodes else next(iter(tops), None)
     if start is None:
         raise CannotDrawError("no node is without a parent.")
     seen, queue = {start}, [start]
@@ -99,8 +99,8 @@ class _TreeDrawing:
 
     def __init__(self, canvas: Canvas, nodes: Sequence[Node]) -> None:
         self.canvas, self.nodes, self.room = canvas, nodes, canvas.room
-        told = canvas.form.get("orient")
-        self.direction = str(told) if told in _DIRECTIONS else "LR"
+        orientation = canvas.form.get("orient")
+        self.direction = str(orientation) if orientation in _DIRECTIONS else "LR"
         if canvas.form.get("layout") == "radial":
             self.direction = "radial"
         leaves = [node for node in nodes if not node.children]

@@ -218,23 +218,23 @@ def _markdown_svg(box: PageBox, colours: Colours, lines: Sequence[TextLine]) -> 
 
 def _text_svg(words: _Words, x: float, y: float, width: float) -> str:
     """Return a text in one line, cut where it is wider than `width`; `y` is that of its base line."""
-    shown = escape(fitted(_drawable(words.text), width, words.size_px, bold=words.is_bold))
+    text = escape(fitted(_drawable(words.text), width, words.size_px, bold=words.is_bold))
     if words.spans:
-        shown = "".join(f"<tspan{_span_style(style)}>{escape(_drawable(part))}</tspan>" for part, style in words.spans)
+        text = "".join(f"<tspan{_span_style(style)}>{escape(_drawable(part))}</tspan>" for part, style in words.spans)
     weight = ' font-weight="bold"' if words.is_bold else ""
     font = f' font-family="{_CODE_FONT}" xml:space="preserve"' if words.is_code else ""
     place = f'x="{x:.1f}" y="{y:.1f}" font-size="{words.size_px}px" fill="{words.colour}"'
-    return f"<text {place}{weight}{font}>{shown}</text>"
+    return f"<text {place}{weight}{font}>{text}</text>"
 
 
 def _span_style(style: Style) -> str:
     """Return the attributes of a part of a line."""
-    told = {
+    attributes = {
         BOLD: ' font-weight="bold"',
         ITALIC: ' font-style="italic"',
         CODE: f' font-family="{_CODE_FONT}" fill="{_CODE}"',
     }
-    return "".join(attribute for name, attribute in told.items() if name in style)
+    return "".join(attribute for name, attribute in attributes.items() if name in style)
 
 
 def _drawable(text: str) -> str:

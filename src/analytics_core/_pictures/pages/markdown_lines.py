@@ -66,9 +66,9 @@ def markdown_lines(text: str, width_px: float) -> tuple[TextLine, ...]:
             y += tall
             continue
         parts = block.text.split("\n")
-        shown = parts if block.is_code else [line for part in parts for line in _wrapped(part, width_px - x, block)]
-        spans = _spans(shown, block)
-        for line, own_spans in zip(shown, spans, strict=True):
+        texts = parts if block.is_code else [line for part in parts for line in _wrapped(part, width_px - x, block)]
+        spans = _spans(texts, block)
+        for line, own_spans in zip(texts, spans, strict=True):
             y += tall
             own = TextLine(text=line, x=x, y=y - tall * 0.28, size_px=block.size_px, spans=own_spans)
             lines.append(replace(own, is_bold=block.is_bold, is_code=block.is_code, is_quote=block.is_quote))
@@ -104,14 +104,14 @@ def _wrapped(text: str, width_px: float, block: _Block) -> list[str]:
 def _spans(lines: Sequence[str], block: _Block) -> Iterator[tuple[tuple[str, Style], ...]]:
     """Yield the parts of each line by their styles; lines have the letters of the block, but for spaces."""
     plain: Style = frozenset()
-    left = iter([style for letter, style in zip(block.text, block.styles, strict=False) if not letter.isspace()])
+    styles = iter([style for letter, style in zip(block.text, block.styles, strict=False) if not letter.isspace()])
     for line in lines:
         if not any(block.styles):
             yield ()
             continue
         letters, style = list[tuple[str, Style]](), plain
         for letter in line:
-            style = style if letter.isspace() else next(left, plain)
+            style = style if letter.isspace() else next(styles, plain)
             letters.append((letter, style))
         parts = groupby(letters, key=lambda one: one[1])
         yield tuple(("".join(letter for letter, _ in part), style) for style, part in parts)
@@ -185,16 +185,16 @@ def _inline(tokens: Any) -> tuple[str, list[Style]]:
     """Return the words of a paragraph, and how each of their letters is set."""
     words, styles, inside = "", list[Style](), list[str]()
     for token in tokens:
-        told, style = "", frozenset(inside)
+        text, style = "", frozenset(inside)
         if token.type in ("text", "code_inline", "image"):
-            told = token.content
+            text = token.content
             style |= {CODE} if token.type == "code_inline" else set()
         elif token.type in ("softbreak", "hardbreak"):
-            told = "\n" if token.type == "hardbreak" else " "
+            text = "\n" if token.type == "hardbreak" else " "
         elif token.type in ("strong_open", "em_open"):
             inside.append(token.tag)
         elif token.type in ("strong_close", "em_close"):
             inside.remove(token.tag)
-        words += told
-        styles += [style] * len(told)
+        words += text
+        styles += [style] * len(text)
     return words, styles

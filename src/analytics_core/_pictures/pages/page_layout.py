@@ -74,7 +74,7 @@ def page_layouts(
     chart_ids: Collection[int],
     *,
     width_px: int,
-    shown_tabs: Collection[str] | None,
+    visible_tabs: Collection[str] | None,
     markdown_px: Callable[[str, float], float],
 ) -> tuple[PageLayout, ...]:
     """Return the pages of a dashboard; what its Markdown texts have beyond 50,000 characters is left out with a note.
@@ -83,16 +83,16 @@ def page_layouts(
         layout: the nodes of the dashboard by their ids (`position_json`).
         chart_ids: the charts that are shown; those without a place come last, two in a row.
         width_px: how wide each page is.
-        shown_tabs: the ids of the tabs that are shown; None: all.
+        visible_tabs: the ids of the tabs that are shown; None: all.
         markdown_px: gives the height that a Markdown text takes at a width.
     """
-    tree = _Tree(layout, chart_ids, shown_tabs, markdown_px)
+    tree = _Tree(layout, chart_ids, visible_tabs, markdown_px)
     pages = [tree.page(title, names, width_px) for title, names in tree.tops()]
-    left = [chart_id for chart_id in chart_ids if chart_id not in tree.placed]
-    pages = [page for page in pages if page.boxes] if left or len(pages) > 1 else pages
-    if not left:
+    unplaced = [chart_id for chart_id in chart_ids if chart_id not in tree.placed]
+    pages = [page for page in pages if page.boxes] if unplaced or len(pages) > 1 else pages
+    if not unplaced:
         return tuple(pages)
-    rest = tuple(_in_rows(left, width_px))
+    rest = tuple(_in_rows(unplaced, width_px))
     if not pages:
         return (PageLayout(title="", boxes=rest, width=width_px, height=_bottom(rest)),)
     *before, last = pages
@@ -142,16 +142,16 @@ class _Tree:
         self,
         layout: Mapping[str, Any],
         chart_ids: Collection[int],
-        shown_tabs: Collection[str] | None,
+        visible_tabs: Collection[str] | None,
         markdown_px: Callable[[str, float], float],
     ) -> None:
         self._nodes: dict[str, Mapping[str, Any]] = {
             name: node for name, node in layout.items() if isinstance(node, dict)
         }
         self._chart_ids = frozenset(chart_ids)
-        self._shown = None if shown_tabs is None else frozenset(shown_tabs)
+        self._visible = None if visible_tabs is None else frozenset(visible_tabs)
         self._markdown_px = markdown_px
-        self._markdown_left = _MOST_MARKDOWN
+        self._remaining_markdown = _MOST_MARKDOWN
         self._seen: set[str] = {_ROOT}
         self.placed: set[int] = set()
 
@@ -217,9 +217,9 @@ class _Tree:
     def _row(self, name: str, room: _Room) -> Iterator[PageBox]:
         children = [child for child in self._children_of(name) if child in self._nodes]
         spans = [self._columns(child) for child in children]
-        whole, x = max(room.columns, sum(spans)), room.x
+        column_count, x = max(room.columns, sum(spans)), room.x
         for child, own in zip(children, spans, strict=True):
-            across = _span(own, whole, room.width)
+            across = _span(own, column_count, room.width)
             yield from self._boxes(child, replace(room, x=x, width=across, columns=own, depth=room.depth + 1))
             x += across + GUTTER_PX
 
@@ -246,15 +246,15 @@ class _Tree:
     def _markdown(self, meta: Mapping[str, Any]) -> str:
         """Return a Markdown text; what is too long, or beyond what all texts may have, is cut with a note."""
         text = str(meta.get("code") or "")
-        if len(text) > min(self._markdown_left, _LONGEST_MARKDOWN):
-            text = text[: min(self._markdown_left, _LONGEST_MARKDOWN - len(_CUT_MARKDOWN))] + _CUT_MARKDOWN
-        self._markdown_left = max(self._markdown_left - len(text), 0)
+        if len(text) > min(self._remaining_markdown, _LONGEST_MARKDOWN):
+            text = text[: min(self._remaining_markdown, _LONGEST_MARKDOWN - len(_CUT_MARKDOWN))] + _CUT_MARKDOWN
+        self._remaining_markdown = max(self._remaining_markdown - len(text), 0)
         return text
 
     def _tabs(self, names: Sequence[str]) -> list[str]:
         """Return those of some nodes that are tabs and shown."""
         tabs = [name for name in names if self._type(name) == "TAB"]
-        return [tab for tab in tabs if self._shown is None or tab in self._shown]
+        return [tab for tab in tabs if self._visible is None or tab in self._visible]
 
     def _columns(self, name: str) -> float:
         return _number(self._meta(name).get("width"), usual=_USUAL_COLUMNS, most=_COLUMNS)

@@ -11,7 +11,7 @@ _LONGEST_PART: Final = 4_000
 """Characters of one selector, or of one declaration; every step here reads each of them once."""
 
 _COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_KEPT_AT_RULES: Final = ("@media", "@supports")
+_ALLOWED_AT_RULES: Final = ("@media", "@supports")
 _NAME: Final = re.compile(r"-?[A-Za-z][\w-]*|--[\w-]+")
 _VALUE: Final = re.compile(r"[^\x00-\x08{}<>\\@]+")
 _SELECTOR: Final = re.compile(r"[^\x00-\x08{}<\\@]+")
@@ -38,7 +38,7 @@ def _rules(text: str, depth: int) -> Iterator[str]:
     for head, body in _blocks(text):
         is_at_rule = head.startswith("@")
         if is_at_rule:
-            if depth < _DEEPEST and head.lower().startswith(_KEPT_AT_RULES) and _is_plain(head[1:]):
+            if depth < _DEEPEST and head.lower().startswith(_ALLOWED_AT_RULES) and _is_plain(head[1:]):
                 inner = "".join(_rules(body, depth + 1))
                 yield f"{head}{{{inner}}}\n" if inner else ""
         elif _is_plain(head) and (declarations := "".join(_declarations(body))):

@@ -57,12 +57,12 @@ def _box_plot(form: Form) -> list[QueryDraft]:
 
 
 def _whiskers(form: Form) -> dict[str, Any]:
-    told = form.text("whiskerOptions") or ""
-    if told == "Tukey":
+    option = form.text("whiskerOptions") or ""
+    if option == "Tukey":
         return {"whisker_type": "tukey"}
-    if told.startswith("Min/max"):
+    if option.startswith("Min/max"):
         return {"whisker_type": "min/max"}
-    found = _PERCENTILES.match(told)
+    found = _PERCENTILES.match(option)
     if found is None:
         form.reject("whiskerOptions", "must be 'Tukey', 'Min/max (no outliers)' or such as '10/90 percentiles'")
         return {}

@@ -16,12 +16,12 @@ _PLACES: Final = {"latlong": ("lonCol", "latCol"), "delimited": ("lonlatCol",), 
 
 def _spatial(form: Form, name: str) -> tuple[FormValue, ...]:
     """Return the columns that hold a place."""
-    told = form.mapping(name)
-    keys = _PLACES.get(str(told.get("type")))
-    if keys is None or not all(isinstance(told.get(key), str) and told[key] for key in keys):
+    option = form.mapping(name)
+    keys = _PLACES.get(str(option.get("type")))
+    if keys is None or not all(isinstance(option.get(key), str) and option[key] for key in keys):
         form.reject(name, "must say its type (latlong, delimited or geohash) and name the columns of it")
         return ()
-    return tuple(FormValue(told[key], (name,)) for key in keys)
+    return tuple(FormValue(option[key], (name,)) for key in keys)
 
 
 def _add_columns(form: Form, query: QueryDraft, places: tuple[FormValue, ...], *further: str) -> None:
@@ -44,14 +44,14 @@ def _without_nulls(query: QueryDraft, places: tuple[FormValue, ...], *origin: st
 
 def _measure(form: Form, name: str) -> tuple[FormValue, ...]:
     """Return the metric of a field that holds a fixed number or a metric."""
-    told = form.get(name)
-    if isinstance(told, Mapping) and "type" in told:
-        told = told.get("value") if told["type"] == "metric" else None
-    return (FormValue(told, (name,)),) if told is not None and is_metric(told) and not _is_number(told) else ()
+    option = form.get(name)
+    if isinstance(option, Mapping) and "type" in option:
+        option = option.get("value") if option["type"] == "metric" else None
+    return (FormValue(option, (name,)),) if option is not None and is_metric(option) and not _is_number(option) else ()
 
 
-def _is_number(told: Any) -> bool:
-    return isinstance(told, str) and told.replace(".", "", 1).isdigit()
+def _is_number(option: Any) -> bool:
+    return isinstance(option, str) and option.replace(".", "", 1).isdigit()
 
 
 def _arc(form: Form) -> list[QueryDraft]:

@@ -17,7 +17,7 @@ from analytics_core._superset.base_query import (
 )
 from analytics_core._superset.chart_kind import ChartKind
 from analytics_core._superset.draft import QueryDraft
-from analytics_core._superset.field_names import ASKED
+from analytics_core._superset.field_names import QUERY_WORDS
 from analytics_core._superset.form import Form, FormValue, distinct
 from analytics_core._superset.series_steps import FLATTEN, Series
 
@@ -53,9 +53,9 @@ def _forecast(form: Form, query: QueryDraft, steps: Series) -> FormValue | None:
 def _sorting_metrics(form: Form) -> tuple[FormValue, ...]:
     """Return the metric that only sorts the axis, if there is one."""
     key = form.get("x_axis_sort")
-    asked = {metric_label(metric.value) for metric in form.metrics("metrics")}
+    labels = {metric_label(metric.value) for metric in form.metrics("metrics")}
     decides = form.metrics("timeseries_limit_metric")[:1]
-    return tuple(one for one in decides if metric_label(one.value) == key and key not in asked)
+    return tuple(one for one in decides if metric_label(one.value) == key and key not in labels)
 
 
 def _place(form: Form, query: QueryDraft) -> None:
@@ -109,11 +109,11 @@ def _big_number(form: Form) -> list[QueryDraft]:
         if form.get("aggregation") != "LAST_VALUE":
             form.tell("left to whoever draws it; the rows of the trend are answered", "aggregation")
         return [query]
-    whole = base_query(form)
-    whole.put_list("columns", ())
-    whole.put("is_timeseries", False, "aggregation")
-    whole.put_steps()
-    return [query, whole]
+    total_query = base_query(form)
+    total_query.put_list("columns", ())
+    total_query.put("is_timeseries", False, "aggregation")
+    total_query.put_steps()
+    return [query, total_query]
 
 
 def _big_number_total(form: Form) -> list[QueryDraft]:
@@ -183,7 +183,7 @@ _OF_A_HALF: Final = (
 """What a half of a mixed chart says of itself alone: where the second says nothing, the first does not stand for it."""
 
 _SECOND: Final = "_b"
-_OF_SECOND: Final = frozenset(f"{name}{_SECOND}" for name in ASKED)
+_OF_SECOND: Final = frozenset(f"{name}{_SECOND}" for name in QUERY_WORDS)
 """The fields of the second half of a mixed chart."""
 
 KINDS: Final = (

@@ -24,9 +24,9 @@ def _table(form: Form) -> list[QueryDraft]:
     query.put_list("time_offsets", periods)
     if mode == _ROWS and not query.list("orderby"):
         query.put_list("orderby", ())
-    whole = query.copy()
+    full_query = query.copy()
     pages = _pages(form, query) if form.flag("server_pagination") else []
-    return [query, *pages, *_further(form, whole, shares)]
+    return [query, *pages, *_further(form, full_query, shares)]
 
 
 def _mode(form: Form) -> str:
@@ -100,12 +100,12 @@ def _further(form: Form, query: QueryDraft, shares: FormValue | None) -> list[Qu
     """Return the queries of the whole that shares are of, and of the totals."""
     further = []
     if shares is not None and form.get("percent_metric_calculation") == "all_records":
-        whole = _of_all_rows(query, "percent_metric_calculation")
-        whole.put_list("metrics", form.metrics("percent_metrics"))
-        whole.put_steps()
-        whole.put_list("orderby", ())
-        whole.put("is_timeseries", value=False)
-        further.append(whole)
+        full_query = _of_all_rows(query, "percent_metric_calculation")
+        full_query.put_list("metrics", form.metrics("percent_metrics"))
+        full_query.put_steps()
+        full_query.put_list("orderby", ())
+        full_query.put("is_timeseries", value=False)
+        further.append(full_query)
     if form.flag("show_totals") and query.list("metrics"):
         totals = _of_all_rows(query, "show_totals")
         totals.put_steps(shares)
@@ -117,11 +117,11 @@ def _further(form: Form, query: QueryDraft, shares: FormValue | None) -> list[Qu
 
 
 def _of_all_rows(query: QueryDraft, origin: str) -> QueryDraft:
-    whole = query.copy()
-    whole.put_list("columns", ())
-    whole.put("row_limit", NO_LIMIT, origin)
-    whole.put("row_offset", 0, origin)
-    return whole
+    full_query = query.copy()
+    full_query.put_list("columns", ())
+    full_query.put("row_limit", NO_LIMIT, origin)
+    full_query.put("row_offset", 0, origin)
+    return full_query
 
 
 def _pivot_table(form: Form) -> list[QueryDraft]:

@@ -100,8 +100,8 @@ def facts(named: Mapping[str, Any]) -> tuple[Block, ...]:
 
 def notes(items: Iterable[str]) -> tuple[Block, ...]:
     """Return a block of sentences, none where there are none."""
-    told = tuple(items)
-    return (ListBlock(items=told),) if told else ()
+    texts = tuple(items)
+    return (ListBlock(items=texts),) if texts else ()
 
 
 def fold(title: str, blocks: Iterable[Block]) -> tuple[Block, ...]:
@@ -119,8 +119,8 @@ def table(columns: Mapping[str, Sequence[Cell]], *, right: Iterable[str] = (), b
 
 def first_of(items: Sequence[Any], *, most: int = MOST_ROWS, noun: str = "rows") -> tuple[Sequence[Any], str]:
     """Return the first items, and a line that tells how many more there are ("" where all are shown)."""
-    left = len(items) - most
-    return (items[:most], f"{left:,} more {noun}") if left > 0 else (items, "")
+    remaining = len(items) - most
+    return (items[:most], f"{remaining:,} more {noun}") if remaining > 0 else (items, "")
 
 
 def plural(noun: str) -> str:

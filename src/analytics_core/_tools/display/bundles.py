@@ -44,7 +44,7 @@ def mime_bundle(self: Displayable, include: object = None, exclude: object = Non
 
     Notebooks tell which forms they would have or not, and take from all what they like.
     """
-    return shown_bundle(lambda: bundle_of(self._blocks()))
+    return display_bundle(lambda: bundle_of(self._blocks()))
 
 
 class BundleMaker(Protocol):
@@ -55,7 +55,7 @@ class BundleMaker(Protocol):
 
 def own_mime_bundle(self: BundleMaker, include: object = None, exclude: object = None) -> Bundle:  # noqa: ARG001 - IPython gives both
     """Return all forms of an object that makes them itself: the method `_repr_mimebundle_` of its class."""
-    return shown_bundle(self._bundle)
+    return display_bundle(self._bundle)
 
 
 def bundle_of(blocks: Blocks, more: Mapping[str, Any] | None = None) -> Bundle:
@@ -63,7 +63,7 @@ def bundle_of(blocks: Blocks, more: Mapping[str, Any] | None = None) -> Bundle:
     return {"text/html": blocks_html(blocks), "text/plain": blocks_text(blocks), **(more or {})}
 
 
-def shown_bundle(make: Callable[[], Bundle]) -> Bundle:
+def display_bundle(make: Callable[[], Bundle]) -> Bundle:
     """Return what `make` gives; where it fails, the text of a typed error, and of any other its name alone."""
     try:
         return make()

@@ -40,8 +40,8 @@ def blocks_text(blocks: Blocks) -> str:
 
 def plain(text: str, *, most: int) -> str:
     """Return a text on one line, cut, with a sign in place of characters that a terminal would obey."""
-    shown = "".join(character if character.isprintable() else " " for character in text[: most + 1])
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    printable = "".join(character if character.isprintable() else " " for character in text[: most + 1])
+    return printable if len(printable) <= most else f"{printable[: most - 1]}…"
 
 
 def visible(text: str) -> str:
@@ -95,12 +95,12 @@ def _table_lines(block: TableBlock) -> Iterator[str]:
     at_right = block.at_right or (False,) * len(block.heads)
     columns = list(zip(*[[_cell(cell) for cell in row] for row in (block.heads, *block.rows)], strict=True))
     widths = [max(map(_width, column)) for column in columns]
-    shown = _that_fit(widths)
-    lines = list(zip(*columns[:shown], strict=True))
+    count = _that_fit(widths)
+    lines = list(zip(*columns[:count], strict=True))
     yield _line(lines[0], widths, at_right)
-    yield _line(tuple("─" * width for width in widths[:shown]), widths, at_right)
+    yield _line(tuple("─" * width for width in widths[:count]), widths, at_right)
     yield from (_line(line, widths, at_right) for line in lines[1:])
-    hidden = len(columns) - shown
+    hidden = len(columns) - count
     below = [block.below, f"{hidden} more columns" if hidden else ""]
     if any(below):
         yield plain("; ".join(filter(None, below)), most=_WIDEST_FACT)

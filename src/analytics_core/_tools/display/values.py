@@ -30,7 +30,7 @@ _LARGEST_EXACT: Final = 10**40
 
 _IS_NUMBER_OF_THING: Final = re.compile(r"(?:^|[\s_])(?:id|year|zip|postcode|phone)$", re.IGNORECASE)
 _MOST_ITEMS: Final = 20
-_SHOWN_BYTES: Final = 16
+_DISPLAYED_BYTES: Final = 16
 _LONGEST: Final = 300
 _LONGEST_CELL: Final = 120
 _DEEPEST: Final = 4
@@ -45,8 +45,8 @@ def column_texts(values: Sequence[Any], *, name: str = "") -> list[Cell]:
         texts = _moment_texts(known)
     else:
         texts = [value_text(value) for value in known]
-    left = iter(texts)
-    return [None if _is_null(value) else next(left) for value in values]
+    remaining = iter(texts)
+    return [None if _is_null(value) else next(remaining) for value in values]
 
 
 def are_numbers(values: Iterable[Any]) -> bool:
@@ -66,12 +66,13 @@ def value_text(value: Any, depth: int = 0) -> str:
     elif isinstance(value, datetime):
         text = _moment_texts([value])[0]
     elif isinstance(value, bytes | bytearray | memoryview):
-        text = f"{len(value):,} bytes: 0x{bytes(value[:_SHOWN_BYTES]).hex()}{'…' if len(value) > _SHOWN_BYTES else ''}"
+        more = "…" if len(value) > _DISPLAYED_BYTES else ""
+        text = f"{len(value):,} bytes: 0x{bytes(value[:_DISPLAYED_BYTES]).hex()}{more}"
     elif isinstance(value, Mapping | list | tuple | set | frozenset):
         text = _items_text(value, depth)
     else:
-        whole = str(value)
-        text = whole if len(whole) <= _LONGEST_CELL else f"{whole[: _LONGEST_CELL - 1]}…"
+        full = str(value)
+        text = full if len(full) <= _LONGEST_CELL else f"{full[: _LONGEST_CELL - 1]}…"
     return text
 
 
@@ -138,13 +139,13 @@ def shared_digits(numbers: Sequence[float]) -> int:
 
 def _moment_texts(moments: Sequence[datetime]) -> list[str]:
     """Return moments of one column without the parts that none of them uses; aware ones are told in UTC."""
-    told = [moment.astimezone(UTC) if moment.tzinfo else moment for moment in moments]
-    if all(moment.time() == time.min for moment in told):
-        return [moment.date().isoformat() for moment in told]
-    is_whole = all(not moment.microsecond for moment in told)
-    precision = "microseconds" if not is_whole else "minutes" if all(not m.second for m in told) else "seconds"
+    in_utc = [moment.astimezone(UTC) if moment.tzinfo else moment for moment in moments]
+    if all(moment.time() == time.min for moment in in_utc):
+        return [moment.date().isoformat() for moment in in_utc]
+    is_integer = all(not moment.microsecond for moment in in_utc)
+    precision = "microseconds" if not is_integer else "minutes" if all(not m.second for m in in_utc) else "seconds"
     return [
-        moment.replace(tzinfo=None).isoformat(" ", precision) + (" UTC" if moment.tzinfo else "") for moment in told
+        moment.replace(tzinfo=None).isoformat(" ", precision) + (" UTC" if moment.tzinfo else "") for moment in in_utc
     ]
 
 

@@ -73,8 +73,8 @@ def parse_currency(given: Any) -> Currency | None:
     symbol = given.get("symbol") if isinstance(given, Mapping) else None
     if not isinstance(symbol, str) or not symbol.strip() or symbol == "AUTO":
         return None
-    shown = _SIGNS_OF_CURRENCIES.get(symbol.strip(), symbol.strip())
-    return Currency(symbol=shown, is_behind=given.get("symbolPosition") == "suffix")
+    sign = _SIGNS_OF_CURRENCIES.get(symbol.strip(), symbol.strip())
+    return Currency(symbol=sign, is_behind=given.get("symbolPosition") == "suffix")
 
 
 def format_number(value: Any, d3_format: str, *, currency: Currency | None = None) -> str:
@@ -171,26 +171,26 @@ def _d3_text(number: Decimal, form: _Format) -> str:
     symbol = {"$": "$", "#": f"0{_BASES[form.type].lower()}" if form.type in _BASES else ""}.get(form.symbol, "")
     sign = ("(" if form.sign == "(" else "-") if is_negative else form.sign if form.sign in "+ " else ""
     before, behind = sign + symbol, behind + (")" if is_negative and form.sign == "(" else "")
-    whole, rest = _split(digits) if form.type in "defgprs%" else (digits, "")
-    return _placed(before, whole, rest + behind, form)
+    integer, rest = _split(digits) if form.type in "defgprs%" else (digits, "")
+    return _placed(before, integer, rest + behind, form)
 
 
-def _placed(before: str, whole: str, behind: str, form: _Format) -> str:
+def _placed(before: str, integer: str, behind: str, form: _Format) -> str:
     """Return the parts of a number with commas between its thousands, in the width of the format."""
     is_zero_filled = form.fill == "0" and form.align == "="
     if form.comma and not is_zero_filled:
-        whole = _grouped(whole, None)
-    missing = form.width - len(before) - len(whole) - len(behind)
+        integer = _grouped(integer, None)
+    missing = form.width - len(before) - len(integer) - len(behind)
     padding = form.fill * missing
     if form.comma and is_zero_filled:
-        whole = _grouped(padding + whole, form.width - len(behind) if padding else None)
+        integer = _grouped(padding + integer, form.width - len(behind) if padding else None)
         padding = ""
     if form.align == "<":
-        return before + whole + behind + padding
+        return before + integer + behind + padding
     if form.align == "=":
-        return before + padding + whole + behind
-    left = len(padding) // 2 if form.align == "^" else len(padding)
-    return padding[:left] + before + whole + behind + padding[left:]
+        return before + padding + integer + behind
+    middle = len(padding) // 2 if form.align == "^" else len(padding)
+    return padding[:middle] + before + integer + behind + padding[middle:]
 
 
 def _split(digits: str) -> tuple[str, str]:
@@ -236,7 +236,7 @@ def _fixed(size: Decimal, digits: int) -> str:
     return f"{size.quantize(Decimal(1).scaleb(-digits), context=_EXACT):f}"
 
 
-def _whole(size: Decimal, _digits: int = 0) -> str:
+def _integer_text(size: Decimal, _digits: int = 0) -> str:
     return f"{size.quantize(Decimal(1), context=_EXACT):f}"
 
 
@@ -285,12 +285,12 @@ def _with_prefix(size: Decimal, digits: int) -> tuple[str, str]:
 
 
 def _base(base: str) -> Callable[[Decimal, int], str]:
-    return lambda size, _digits: format(int(_whole(size)), base)
+    return lambda size, _digits: format(int(_integer_text(size)), base)
 
 
 _WRITERS: Final[Mapping[str, Callable[[Decimal, int], str]]] = {
     "c": lambda size, _digits: _shortest(size),
-    "d": _whole,
+    "d": _integer_text,
     "e": _exponential,
     "f": _fixed,
     "g": _general,
@@ -325,19 +325,19 @@ def _duration(number: Decimal) -> str:
     """Return milliseconds as days, hours, minutes and seconds: `1m 6s`."""
     if number.copy_abs() < 1000:
         return f"{format_number(number, '.0f')}ms"
-    left, parts = Decimal(_whole(number.copy_abs() / 100)) * 100, []
+    rest_ms, parts = Decimal(_integer_text(number.copy_abs() / 100)) * 100, []
     for size, unit in _UNITS:
-        count, left = divmod(left, size)
+        count, rest_ms = divmod(rest_ms, size)
         parts += [f"{count}{unit}"] if count else []
-    seconds = _trimmed(_fixed(left / 1000, 1))
+    seconds = _trimmed(_fixed(rest_ms / 1000, 1))
     parts += [f"{seconds}s"] if seconds != "0" else []
     return ("-" if number < 0 else "") + " ".join(parts)
 
 
 def _small_duration(number: Decimal) -> str:
     """Return milliseconds as those, microseconds and nanoseconds: `1ms 400µs 80ns`."""
-    whole, left = divmod(int(_whole(number.copy_abs() * 1_000_000)), 1_000_000)
-    parts = ((whole, "ms"), (left // 1000, "µs"), (left % 1000, "ns"))
+    millis, nanos = divmod(int(_integer_text(number.copy_abs() * 1_000_000)), 1_000_000)
+    parts = ((millis, "ms"), (nanos // 1000, "µs"), (nanos % 1000, "ns"))
     text = " ".join(f"{count}{unit}" for count, unit in parts if count)
     return f"-{text}" if number < 0 and text else text or "0ms"
 

@@ -47,13 +47,13 @@ class PivotAggregate:
         """
         return self._computed(self.combine, [value for value in values if not is_null(value)])
 
-    def fraction(self, part: Any, whole: Any) -> float | None:
+    def fraction(self, part: Any, total: Any) -> float | None:
         """Return what fraction of a whole an aggregate is; None where there is none, or the whole is 0.
 
         Raises:
             QueryError: a double does not hold it.
         """
-        return None if part is None or not whole else self._computed(_quotient, part, whole)
+        return None if part is None or not total else self._computed(_quotient, part, total)
 
     def _computed(self, function: Callable[..., Any], *given: Any) -> Any:
         try:
@@ -68,9 +68,9 @@ class PivotAggregate:
             ) from None
 
 
-def _quotient(part: Any, whole: Any) -> float:
-    both_whole = isinstance(part, int) and isinstance(whole, int)
-    return part / whole if both_whole else float(part) / float(whole)
+def _quotient(part: Any, total: Any) -> float:
+    are_integers = isinstance(part, int) and isinstance(total, int)
+    return part / total if are_integers else float(part) / float(total)
 
 
 def _unless_empty(combine: Callable[[Values], Any]) -> Callable[[Values], Any]:

@@ -83,7 +83,7 @@ class PivotTable:
 
 
 def pivot(
-    columns: Columns, layout: PivotLayout, *, text: Callable[[Any], str], shown: tuple[int, int] | None = None
+    columns: Columns, layout: PivotLayout, *, text: Callable[[Any], str], limits: tuple[int, int] | None = None
 ) -> PivotTable:
     """Return the grid of `layout`; without rows there is one row, named as totals are.
 
@@ -94,7 +94,7 @@ def pivot(
         columns: the values by the names of their columns; None and NaN are null.
         layout: which of them go where.
         text: the text of a value that is a label; values that are no numbers are the same where their texts are.
-        shown: how many rows and columns to compute, the first ones and the total of all behind them; None: all.
+        limits: how many rows and columns to compute, the first ones and the total of all behind them; None: all.
 
     Raises:
         UnknownNameError: there is no such column.
@@ -105,7 +105,7 @@ def pivot(
         raise QueryError("a pivot table needs at least one metric; name it in form_data.metrics")
     # Metrics stand over columns here; a layout with metrics down the side is turned at the end.
     outer, inner = layout.rows, layout.columns
-    most_rows, most_columns = shown or (None, None)
+    most_rows, most_columns = limits or (None, None)
     if layout.metrics_on_rows:
         outer, inner, most_rows, most_columns = inner, outer, most_columns, most_rows
     total = layout.aggregate.total_label
@@ -113,7 +113,7 @@ def pivot(
     groups, group_of = _distinct(_keys(columns, inner, text) if inner else [()] * _length(columns))
     keys = rows, _column_keys(groups, layout)
     totals = (total if layout.column_totals and outer else None), (total if layout.row_totals else None)
-    if shown is None:
+    if limits is None:
         _check_size(keys, totals, layout)
     cells = _gathered(columns, (len(rows), len(groups)), row_of, group_of, layout)
     down_keys, across_keys, cells = _arranged(keys, cells, layout)
@@ -213,11 +213,11 @@ def _arranged(
 
 def _group_totals(cells: Cells, aggregate: PivotAggregate, side: int, groups: Sequence[int]) -> list[Any]:
     """Return the aggregate of each group of rows (side 0) or columns (side 1), by the group's number of each."""
-    held: list[Line] = [[] for _ in range(groups[-1] + 1)]
+    members: list[Line] = [[] for _ in range(groups[-1] + 1)]
     for row, line in enumerate(cells):
         for column, values in line.items():
-            held[groups[(row, column)[side]]].extend(values)
-    return list(map(aggregate.of, held))
+            members[groups[(row, column)[side]]].extend(values)
+    return list(map(aggregate.of, members))
 
 
 def _cells(cells: Cells, down: Lines, across: Lines, layout: PivotLayout) -> tuple[Line, ...]:
@@ -228,8 +228,8 @@ def _cells(cells: Cells, down: Lines, across: Lines, layout: PivotLayout) -> tup
     places = [covers[covered] for covered in across.covers]
 
     def made(rows: range, columns: range) -> Any:
-        held = list(_covered(cells[rows.start : rows.stop], columns))
-        return aggregate.of(list(chain.from_iterable(held))) if held else None
+        covered_values = list(_covered(cells[rows.start : rows.stop], columns))
+        return aggregate.of(list(chain.from_iterable(covered_values))) if covered_values else None
 
     def line(rows: range) -> Line:
         row = _merged(cells[rows.start : rows.stop])
@@ -246,15 +246,15 @@ def _cells(cells: Cells, down: Lines, across: Lines, layout: PivotLayout) -> tup
     if aggregate.fraction_of is None:
         return found
     if aggregate.fraction_of is FractionOf.TOTAL:
-        whole = made(every_row, every_column)
-        return tuple([aggregate.fraction(cell, whole) for cell in row] for row in found)
+        total = made(every_row, every_column)
+        return tuple([aggregate.fraction(cell, total) for cell in row] for row in found)
     if (aggregate.fraction_of is FractionOf.COLUMNS) is not layout.metrics_on_rows:
         wholes = line(every_row)
         return tuple(
-            [aggregate.fraction(cell, whole) for cell, whole in zip(row, wholes, strict=True)] for row in found
+            [aggregate.fraction(cell, total) for cell, total in zip(row, wholes, strict=True)] for row in found
         )
     wholes = [made(row, every_column) for row in down.covers]
-    return tuple([aggregate.fraction(cell, whole) for cell in row] for row, whole in zip(found, wholes, strict=True))
+    return tuple([aggregate.fraction(cell, total) for cell in row] for row, total in zip(found, wholes, strict=True))
 
 
 def _merged(rows: Cells) -> Mapping[int, Line]:

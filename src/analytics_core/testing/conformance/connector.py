@@ -160,7 +160,7 @@ class ConnectorConformance:
         """Neither of the engine nor of an error."""
         uri = "postgresql://ann:s3cr3tw0rd@127.0.0.1:1/nowhere"
         try:
-            shown = repr(connector.engine(replace(database, id=database.id + 3, uri=Secret(uri))))
+            text = repr(connector.engine(replace(database, id=database.id + 3, uri=Secret(uri))))
         except AnalyticsError as error:
-            shown = f"{error!r} {error.to_payload()}"
-        assert "s3cr3tw0rd" not in shown
+            text = f"{error!r} {error.to_payload()}"
+        assert "s3cr3tw0rd" not in text

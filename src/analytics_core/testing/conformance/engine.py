@@ -79,8 +79,8 @@ class EngineConformance:
         for pattern in spec.error_patterns:
             groups = set(re.compile(pattern.pattern).groupindex)
             fields = {field for _, field, _, _ in string.Formatter().parse(pattern.template) if field}
-            told = groups | {"port"} if "host" in groups else groups
-            assert fields <= told or (pattern.codes and not pattern.pattern), pattern.pattern
+            allowed = groups | {"port"} if "host" in groups else groups
+            assert fields <= allowed or (pattern.codes and not pattern.pattern), pattern.pattern
             assert groups <= _NAMES
 
     def test_it_stays_what_it_is_when_a_host_changes_it(self, spec: EngineSpec) -> None:

@@ -38,9 +38,9 @@ class NetworkPolicyConformance:
 
     def test_it_answers_the_same_again(self, policy: NetworkPolicy, allowed: Destination, refused: Destination) -> None:
         """What it was asked before changes nothing; many threads ask at once."""
-        asked = [allowed, refused] * 50
+        queries = [allowed, refused] * 50
         with ThreadPoolExecutor(8) as threads:
-            assert list(threads.map(policy.may_reach, asked)) == [True, False] * 50
+            assert list(threads.map(policy.may_reach, queries)) == [True, False] * 50
 
     @pytest.mark.parametrize("purpose", list(DestinationPurpose), ids=lambda purpose: purpose.value)
     def test_it_knows_every_purpose(

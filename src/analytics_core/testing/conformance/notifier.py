@@ -235,14 +235,14 @@ def _states(
     reasons: list[str] | None = None,
 ) -> Mapping[str, DeliveryState]:
     """Return what became of a message at each address; an error counts for all that were asked for."""
-    told = [] if reasons is None else reasons
+    messages = [] if reasons is None else reasons
     try:
         found = notifier.send(message, recipient, only=only)
     except NotificationError as error:
-        told.append(error.message)
+        messages.append(error.message)
         state = DeliveryState.UNAVAILABLE if error.retryable else DeliveryState.REFUSED
         return {address: state for address in recipient.addresses if only is None or address in only}
-    told.extend(delivery.reason for delivery in found)
+    messages.extend(delivery.reason for delivery in found)
     states = {delivery.address: delivery.state for delivery in found}
     assert len(states) == len(found), "an address is told of twice"
     return states

@@ -49,11 +49,11 @@ class RendererConformance:
     @pytest.fixture
     def requests(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the address of a server of the loopback, and the list of what it was asked for."""
-        asked: list[str] = []
+        paths: list[str] = []
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                asked.append(self.path)
+                paths.append(self.path)
                 self.send_error(404)
 
             def log_message(self, *_words: object) -> None:
@@ -62,7 +62,7 @@ class RendererConformance:
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         serving = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         serving.start()
-        yield f"http://127.0.0.1:{server.server_port}", asked
+        yield f"http://127.0.0.1:{server.server_port}", paths
         server.shutdown()
         serving.join()
         server.server_close()
@@ -109,7 +109,7 @@ class RendererConformance:
 
     def test_it_loads_nothing(self, renderer: Renderer, requests: tuple[str, list[str]]) -> None:
         """Neither data nor pictures are fetched, whichever way they are named."""
-        address, asked = requests
+        address, paths = requests
         marked = _bars(mark={"type": "image", "url": f"{address}/mark.png", "width": 9, "height": 9})
         loading = {**_bars(), "data": {"url": f"{address}/rows.json"}}
         image = _SVG.format(
@@ -125,7 +125,7 @@ class RendererConformance:
                 assert kind is not PictureFormat.SVG or address.encode() not in found
         for kind in PictureFormat:
             renderer.render_pages([image], format=kind)
-        assert asked == []
+        assert paths == []
 
     def test_what_cannot_be_drawn_says_so_without_a_stack(
         self, renderer: Renderer, wrong_specification: Mapping[str, Any] | None

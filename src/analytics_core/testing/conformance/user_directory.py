@@ -7,7 +7,7 @@ import pytest
 from analytics_core._records.people import User
 from analytics_core.ports import BulkUserDirectory, UserDirectory
 
-_NOBODY = "nobody-is-called-like-this"
+_NO_USER = "nobody-is-called-like-this"
 _ABSENT = (0, -1, 2**31 - 1, 2**70)
 
 
@@ -48,7 +48,7 @@ class UserDirectoryConformance:
 
     def test_nobody_is_found_for_what_names_nobody(self, directory: UserDirectory) -> None:
         """None, not an error and not somebody else."""
-        for key in (*_ABSENT, "", _NOBODY, f"{_NOBODY}' OR '1' = '1", "%", "x" * 10_000, "\x00"):
+        for key in (*_ABSENT, "", _NO_USER, f"{_NO_USER}' OR '1' = '1", "%", "x" * 10_000, "\x00"):
             assert directory.find(key) is None
 
 

@@ -18,7 +18,7 @@ from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.store.fixtures import StoreSuite
 from analytics_core.testing.store.kinds import KINDS, Fields, LinkEnding, NamedIds, RecordLink, filled
-from analytics_core.testing.store.records import NOBODY, START
+from analytics_core.testing.store.records import NO_USER, START
 
 _EXTREMES: Final = [(kind, given) for kind, facts in KINDS.items() for given in facts.extremes]
 _KEYS: Final = [(kind, key) for kind, facts in KINDS.items() for key in facts.keys]
@@ -70,7 +70,7 @@ class EveryKindConformance(StoreSuite):
         self, store: MetadataStore, named: NamedIds, kind: str
     ) -> None:
         """NotFoundError, also for ids that no store could hold."""
-        for absent in (NOBODY, 0, -1, 2**40, 2**70):
+        for absent in (NO_USER, 0, -1, 2**40, 2**70):
             record = replace(KINDS[kind].bare(named), id=absent)
             for act, argument in (("get", absent), ("version", absent), ("delete", absent), ("update", record)):
                 options = {"actor_id": None} if act == "update" else {}
@@ -234,12 +234,12 @@ class EveryKindConformance(StoreSuite):
             if not link.unchecked:
                 before = _of(unit, kind).list(ListQuery())
                 noun = link.to[:-1].replace("_", " ")
-                with pytest.raises(NotFoundError, match=f"no {noun} {NOBODY}"):
-                    _of(unit, kind).append(replace(bare, **link.fields(NOBODY)), actor_id=None)
+                with pytest.raises(NotFoundError, match=f"no {noun} {NO_USER}"):
+                    _of(unit, kind).append(replace(bare, **link.fields(NO_USER)), actor_id=None)
                 assert _of(unit, kind).list(ListQuery()) == before
             other = _of(unit, kind).add(filled(kind, named), actor_id=None)
             linked = _of(unit, kind).add(replace(bare, **link.fields(to)), actor_id=None)
-            for op, value in (("eq", to), ("in", (to, NOBODY - 1))):
+            for op, value in (("eq", to), ("in", (to, NO_USER - 1))):
                 assert _found(_of(unit, kind), link.field, value, op) == [linked]
             if link.field.endswith("_ids"):
                 unlinked = _of(unit, kind).update(replace(linked, **{link.field: ()}), actor_id=None)
@@ -254,7 +254,7 @@ class EveryKindConformance(StoreSuite):
         with store.unit_of_work() as unit:
             user = unit.users.append(KINDS["users"].bare(named), actor_id=None)
             record = filled(kind, named)
-            owned = {"owner_ids": (user, NOBODY)} if hasattr(record, "owner_ids") else {}
+            owned = {"owner_ids": (user, NO_USER)} if hasattr(record, "owner_ids") else {}
             saved = {name: user for name in ("last_saved_by", "executor_id") if hasattr(record, name)}
             stored = _of(unit, kind).append(replace(record, **owned, **saved), actor_id=user)
             assert _of(unit, kind).get(stored).audit.created_by == user
@@ -262,7 +262,7 @@ class EveryKindConformance(StoreSuite):
             after = _of(unit, kind).get(stored)
         signed = (after.audit.created_by, after.audit.changed_by, *(getattr(after, name, None) for name in saved))
         assert set(signed) == {None}
-        assert not owned or after.owner_ids == (NOBODY,)
+        assert not owned or after.owner_ids == (NO_USER,)
 
     # ------------------------------------------------------------------------------------------------------- lists
     def test_lists_know_each_field(self, named: NamedIds, kind: str, unit: UnitOfWork) -> None:

@@ -21,7 +21,7 @@ from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import JobResultPart, JobState, JobWorker, KeyValue, LockRecord
 from analytics_core._records.sql_query import QueryState, SavedQuery, SqlQuery
 from analytics_core.testing.store.records import (
-    NOBODY,
+    NO_USER,
     START,
     a_chart,
     a_dashboard,
@@ -202,7 +202,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "job_workers": Kind(bare=lambda _: JobWorker(token="w", lease_until=START), keys=(("token",),), is_journal=True),
     "locks": Kind(bare=lambda _: LockRecord(name="k", owner="o", ends_on=START), keys=(("name",),), is_journal=True),
     "oauth2_tokens": Kind(
-        bare=lambda t: a_token(NOBODY, t.first["databases"]),
+        bare=lambda t: a_token(NO_USER, t.first["databases"]),
         keys=(("database_id", "user_id"),),
         links=(_of("databases"), _USER),
         is_journal=True,
@@ -267,7 +267,7 @@ _NAMED: Final[Mapping[str, Callable[[str, Mapping[str, int]], Any]]] = {
     "roles": lambda name, _: Role(name=name),
     "tags": lambda name, _: Tag(name=name),
     "annotation_layers": lambda name, _: AnnotationLayer(name=name),
-    "jobs": lambda name, _: a_job(name, user_id=NOBODY),
+    "jobs": lambda name, _: a_job(name, user_id=NO_USER),
     "report_schedules": lambda name, _: a_schedule(name),
     "report_executions": lambda _, ids: ReportExecution(
         uuid=new_uuid(), schedule_id=ids["report_schedules"], scheduled_dttm=START, cause=RunCause.DUE
@@ -311,7 +311,7 @@ def filled(kind: str, named: NamedIds) -> Any:
     bare, links = KINDS[kind].bare(named), KINDS[kind].links
     given = {"owner_ids": (3, 5)} if hasattr(bare, "owner_ids") else {}
     for link in links:
-        given |= link.fields(named.other.get(link.to, NOBODY + 1))
+        given |= link.fields(named.other.get(link.to, NO_USER + 1))
     return _with_all_fields(bare, {**given, **KINDS[kind].given(named)})
 
 

@@ -17,7 +17,7 @@ from analytics_core._records.shared_state import JobRecord, OAuth2TokenRecord
 START = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 """The moment at which the clock of every suite starts."""
 
-NOBODY: Final = 1_000_000
+NO_USER: Final = 1_000_000
 """An id that no suite gives: what somebody else is called, whom nobody deletes, and what is not there."""
 
 

@@ -42,14 +42,16 @@ class ScopeConformance(StoreSuite):
     """What each way of a scope leads to."""
 
     @pytest.fixture
-    def shown(self, store: MetadataStore) -> ScopeIds:
+    def visible(self, store: MetadataStore) -> ScopeIds:
         """Return what lists may show."""
         with store.unit_of_work() as unit:
-            return store_shown(unit)
+            return store_visible(unit)
 
-    def test_datasets_are_reached_by_database_schema_owner_and_id(self, store: MetadataStore, shown: ScopeIds) -> None:
+    def test_datasets_are_reached_by_database_schema_owner_and_id(
+        self, store: MetadataStore, visible: ScopeIds
+    ) -> None:
         """A schema is one of its database and counts to the letter; no way leads to the rest."""
-        first, second = shown.databases
+        first, second = visible.databases
         for scope, expected in (
             (Scope(database_ids=frozenset({second})), {"s.c"}),
             (Scope(database_ids=frozenset({second + 1_000})), set()),
@@ -59,56 +61,56 @@ class ScopeConformance(StoreSuite):
             (Scope(owner_id=7), {"S.a"}),
             (Scope(owner_id=8), set()),
             (
-                Scope(owner_id=7, ids=frozenset({shown.datasets[".b"]}), schemas=frozenset({(second, "s")})),
+                Scope(owner_id=7, ids=frozenset({visible.datasets[".b"]}), schemas=frozenset({(second, "s")})),
                 {"S.a", ".b", "s.c"},
             ),
             (Scope(drawn_from=_ANY, audience=Audience(role_ids=frozenset(), datasets=_ANY)), set()),
         ):
-            assert _found(store, "datasets", scope, shown.datasets) == expected
+            assert _found(store, "datasets", scope, visible.datasets) == expected
 
     def test_charts_are_reached_through_the_datasets_that_they_are_drawn_from(
-        self, store: MetadataStore, shown: ScopeIds
+        self, store: MetadataStore, visible: ScopeIds
     ) -> None:
         """A chart of a stored query, or of none, is drawn from no dataset, whatever its number says."""
-        only = Scope(ids=frozenset({shown.datasets["s.a"]}))
+        only = Scope(ids=frozenset({visible.datasets["s.a"]}))
         owned = Scope(owner_id=7)
         for scope, expected in (
             (Scope(), set()),
-            (_ANY, set(shown.charts)),
+            (_ANY, set(visible.charts)),
             (Scope(drawn_from=only), {"s.a"}),
-            (Scope(drawn_from=Scope(schemas=frozenset({(shown.databases[1], "s")}))), {"s.c"}),
+            (Scope(drawn_from=Scope(schemas=frozenset({(visible.databases[1], "s")}))), {"s.c"}),
             (Scope(drawn_from=owned), {"S.a"}),
             (Scope(drawn_from=Scope()), set()),
             (Scope(drawn_from=_ANY), {"s.a", "S.a", ".b", "s.c"}),
             (Scope(owner_id=7, drawn_from=only), {"s.a", "query"}),
-            (Scope(database_ids=frozenset(shown.databases)), set()),
+            (Scope(database_ids=frozenset(visible.databases)), set()),
         ):
-            assert _found(store, "charts", scope, shown.charts) == expected
+            assert _found(store, "charts", scope, visible.charts) == expected
 
-    def test_dashboards_are_reached_by_their_audience(self, store: MetadataStore, shown: ScopeIds) -> None:
+    def test_dashboards_are_reached_by_their_audience(self, store: MetadataStore, visible: ScopeIds) -> None:
         """Published, for no role or one of these, and without charts or with one that is drawn from these datasets."""
-        (reader, editor), of_a = shown.roles, Scope(ids=frozenset({shown.datasets["s.a"]}))
-        nobody: frozenset[int] = frozenset()
+        (reader, editor), of_a = visible.roles, Scope(ids=frozenset({visible.datasets["s.a"]}))
+        no_user: frozenset[int] = frozenset()
         for scope, expected in (
-            (Scope(audience=Audience(role_ids=nobody, datasets=of_a)), {"open", "empty"}),
+            (Scope(audience=Audience(role_ids=no_user, datasets=of_a)), {"open", "empty"}),
             (Scope(audience=Audience(role_ids=frozenset({reader}), datasets=of_a)), {"open", "empty", "readers"}),
             (Scope(audience=Audience(role_ids=frozenset({editor}), datasets=of_a)), {"open", "empty"}),
             (Scope(audience=Audience(role_ids=frozenset({reader}), datasets=Scope())), {"empty"}),
-            (Scope(audience=Audience(role_ids=nobody, datasets=_ANY)), {"open", "empty", "other data"}),
+            (Scope(audience=Audience(role_ids=no_user, datasets=_ANY)), {"open", "empty", "other data"}),
             (Scope(owner_id=7), {"draft"}),
-            (Scope(owner_id=7, audience=Audience(role_ids=nobody, datasets=Scope())), {"draft", "empty"}),
-            (Scope(drawn_from=_ANY, database_ids=frozenset(shown.databases)), set()),
+            (Scope(owner_id=7, audience=Audience(role_ids=no_user, datasets=Scope())), {"draft", "empty"}),
+            (Scope(drawn_from=_ANY, database_ids=frozenset(visible.databases)), set()),
         ):
-            assert _found(store, "dashboards", scope, shown.dashboards) == expected
+            assert _found(store, "dashboards", scope, visible.dashboards) == expected
 
-    def test_values_and_names_stay_in_the_scope_too(self, shown: ScopeIds, unit: UnitOfWork) -> None:
+    def test_values_and_names_stay_in_the_scope_too(self, visible: ScopeIds, unit: UnitOfWork) -> None:
         """Look-ups would tell otherwise what lists hide."""
-        second = Scope(database_ids=frozenset({shown.databases[1]}))
+        second = Scope(database_ids=frozenset({visible.databases[1]}))
         assert unit.datasets.distinct("table_name", ListQuery(ids=second)) == (1, ["c"])
         assert unit.datasets.distinct("owner_ids", ListQuery(ids=second)) == (0, [])
-        every = frozenset(shown.datasets.values())
+        every = frozenset(visible.datasets.values())
         named = unit.names(NamesQuery(datasets=every, among_datasets=second)).datasets
-        assert set(named) == {shown.datasets["s.c"]}
+        assert set(named) == {visible.datasets["s.c"]}
         given = unit.names(NamesQuery(datasets=every, among_datasets=frozenset())).datasets
         assert not given
 
@@ -122,7 +124,7 @@ class ScopeConformance(StoreSuite):
         assert [tuple(values) for values, _, _ in found] == [("mine",)]
 
 
-def store_shown(unit: UnitOfWork) -> ScopeIds:
+def store_visible(unit: UnitOfWork) -> ScopeIds:
     """Store what lists may show."""
     first, second = (unit.databases.add(a_database(name), actor_id=None).id for name in ("one", "two"))
     reader, editor = (unit.roles.add(Role(name=name), actor_id=None).id for name in ("readers", "editors"))
@@ -162,9 +164,9 @@ def _found(store: MetadataStore, kind: str, scope: Scope, names: Mapping[str, in
     with store.unit_of_work() as unit:
         repository: Repository[Any] = getattr(unit, kind)
         total, found = repository.list(ListQuery(ids=scope))
-        shown = {name for name, key in names.items() if any(record.id == key for record in found)}
-        assert total == len(found) == len(shown) == repository.list(ListQuery(ids=scope, page_size=1))[0]
+        visible = {name for name, key in names.items() if any(record.id == key for record in found)}
+        assert total == len(found) == len(visible) == repository.list(ListQuery(ids=scope, page_size=1))[0]
         for name, key in names.items():
             one = ListQuery(ids=scope, filters=(ListFilter(col="id", op="eq", val=key),))
-            assert repository.list(one)[0] == (name in shown)
-    return shown
+            assert repository.list(one)[0] == (name in visible)
+    return visible

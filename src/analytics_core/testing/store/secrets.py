@@ -15,7 +15,7 @@ from analytics_core.errors import StaleVersionError, StoredDataError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.store.fixtures import MemoryBox, StoreSuite
 from analytics_core.testing.store.kinds import KINDS, NamedIds, filled
-from analytics_core.testing.store.records import NOBODY, a_database, a_job, a_schedule, a_token
+from analytics_core.testing.store.records import NO_USER, a_database, a_job, a_schedule, a_token
 
 _SEALED = ("databases", "jobs", "oauth2_tokens", "report_schedules")
 
@@ -56,7 +56,7 @@ class SecretConformance(StoreSuite):
         """`changed_on` says when tokens were stored; the version still tells two who would hold them apart."""
         with store.unit_of_work() as unit:
             database = unit.databases.append(a_database("a"), actor_id=None)
-            before = unit.oauth2_tokens.add(a_token(NOBODY, database), actor_id=NOBODY)
+            before = unit.oauth2_tokens.add(a_token(NO_USER, database), actor_id=NO_USER)
             until = unit.now() + timedelta(seconds=30)
             waiting = unit.oauth2_tokens.update(replace(before, refresh_until=until), actor_id=None)
             assert replace(waiting, refresh_until=None, audit=before.audit) == before
@@ -76,7 +76,7 @@ class SecretConformance(StoreSuite):
         with store.unit_of_work() as unit:
             ids = [unit.databases.append(a_database(name), actor_id=None) for name in ("a", "b")]
             secret_box.empty()
-            for user_id, database_id in ((NOBODY, ids[0]), (NOBODY, ids[1]), (NOBODY + 1, ids[0])):
+            for user_id, database_id in ((NO_USER, ids[0]), (NO_USER, ids[1]), (NO_USER + 1, ids[0])):
                 unit.oauth2_tokens.append(a_token(user_id, database_id, **same), actor_id=None)
         assert {text for text, _ in secret_box.sealed} == {"same"}
         assert len({context for _, context in secret_box.sealed}) == 6
@@ -98,7 +98,7 @@ class SecretConformance(StoreSuite):
             unit.databases.add(a_database("b", uri=Secret("v")), actor_id=None)
             unit.jobs.append(a_job(), actor_id=None)
             unit.jobs.append(a_job("second", claims=Secret("c")), actor_id=None)
-            unit.oauth2_tokens.append(a_token(NOBODY, first, refresh_token=Secret("r")), actor_id=None)
+            unit.oauth2_tokens.append(a_token(NO_USER, first, refresh_token=Secret("r")), actor_id=None)
             unit.report_schedules.append(a_schedule(recipients=Secret("p")), actor_id=None)
         with store.unit_of_work() as unit:
             before = unit.databases.list(ListQuery())

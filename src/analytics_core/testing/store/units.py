@@ -93,8 +93,8 @@ class UnitConformance(StoreSuite):
             assert unit.key_values.delete_matching([ended, of_forms]) == 0
             assert unit.logs.delete_matching([replace(ended, col="dttm")]) == 1
         with store.unit_of_work() as unit:
-            kept = [(record.kind, record.key) for record in unit.key_values.list(ListQuery())[1]]
-            assert kept == [("form", "b"), ("form", "c"), ("other", "a")]
+            remaining = [(record.kind, record.key) for record in unit.key_values.list(ListQuery())[1]]
+            assert remaining == [("form", "b"), ("form", "c"), ("other", "a")]
             assert [entry.dttm for entry in unit.logs.list(ListQuery())[1]] == [later]
 
     def test_the_newest_of_each_combination_comes_first(self, unit: UnitOfWork) -> None:
@@ -140,10 +140,10 @@ class UnitConformance(StoreSuite):
             twice = a_dataset(database.id).columns[:1] * 2
             with pytest.raises(AlreadyExistsError, match="column_name 'day'"):
                 unit.datasets.add(a_dataset(database.id, columns=twice), actor_id=None)
-            unit.charts.add(a_chart("kept"), actor_id=None)
+            unit.charts.add(a_chart("remaining"), actor_id=None)
         with store.unit_of_work() as unit:
             assert unit.datasets.find(table_name="orders") is None
-            assert unit.charts.find(slice_name="kept") is not None
+            assert unit.charts.find(slice_name="remaining") is not None
 
     def test_others_see_a_unit_only_when_it_is_complete(self, store: MetadataStore) -> None:
         """A reader in another thread finds both charts or none."""

@@ -81,8 +81,8 @@ _Weigh = Callable[[_Call], int]
 def reject_large_values(tokens: Sequence[Token], tree: exp.Expr, syntax: Syntax, reject: Refuse) -> None:
     """Refuse an expression whose values may grow far beyond what it is made of, or whose size nobody can tell."""
     members = sum(_members(kind, reject) for kind in tree.find_all(exp.DataType))
-    growing = {name: weigh for name, weigh in _GROWING.items() if name not in syntax.told_sizes}
-    growing |= {name: partial(_sized, at=at) for name, at in syntax.told_sizes.items() if at is not None}
+    growing = {name: weigh for name, weigh in _GROWING.items() if name not in syntax.size_arguments}
+    growing |= {name: partial(_sized, at=at) for name, at in syntax.size_arguments.items() if at is not None}
     items = _bracketed(tokens)
     if members + _weight(items, growing, reject) - _leaves(items) > MOST:
         raise reject(

@@ -147,7 +147,7 @@ def _unsigned(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def lower_shown(expr: PlanExpr, low: Lowering, *, grouped: bool) -> exp.Expr:
+def lower_displayed(expr: PlanExpr, low: Lowering, *, grouped: bool) -> exp.Expr:
     """Return the node that selects an expression: rows that are not grouped show a text whatever compares it."""
     if not grouped and isinstance(expr, ColumnExpr | FragmentExpr):
         return raw(expr, low)
@@ -193,8 +193,8 @@ def lower_sorted(expr: PlanExpr, low: Lowering) -> exp.Expr:
     """Return the sort key of an expression: text by code point, also where it is grouped as it is."""
     node = lower_expr(expr, low)
     column = expr.source if isinstance(expr, OthersExpr) else expr
-    is_told = isinstance(column, ColumnExpr) and column.kind is ValueKind.TEXT and column.collation is Collation.EXACT
-    return low.spec.text_key(node) if is_told else node
+    is_exact = isinstance(column, ColumnExpr) and column.kind is ValueKind.TEXT and column.collation is Collation.EXACT
+    return low.spec.text_key(node) if is_exact else node
 
 
 def _collation(expr: ColumnExpr | FragmentExpr) -> Collation:

@@ -12,7 +12,7 @@ from analytics_core._engine.compile.lowering.expressions import (
     Lowering,
     aliases_of,
     is_constant,
-    lower_shown,
+    lower_displayed,
     lower_sorted,
 )
 from analytics_core._engine.compile.plan import (
@@ -102,9 +102,9 @@ def split_select(plan: QueryPlan, low: Lowering, select: Select, *, rows: int) -
     if offset:
         rest = _without_first(rest, _not_skipped(plan, low, select))
     parts = exp.Union(this=_all_of(_table(name)), expression=exp.Subquery(this=rest), distinct=False)
-    whole = _page_of(parts, plan, low, rows=rows, offset=0)
-    whole.set("with_", exp.With(expressions=[exp.CTE(this=full, alias=exp.TableAlias(this=quoted(name)))]))
-    return whole
+    page = _page_of(parts, plan, low, rows=rows, offset=0)
+    page.set("with_", exp.With(expressions=[exp.CTE(this=full, alias=exp.TableAlias(this=quoted(name)))]))
+    return page
 
 
 def _not_skipped(plan: QueryPlan, low: Lowering, select: Select) -> exp.Expr:
@@ -122,11 +122,11 @@ def _without_first(rows: exp.Select, count: exp.Expr) -> exp.Select:
     numbered = exp.Window(this=exp.RowNumber(), order=order.copy() if order else None)
     rows.append("expressions", exp.Alias(this=numbered, alias=quoted("n")))
     names = [column.alias for column in rows.expressions[:-1]]
-    kept = exp.Select(
+    rest = exp.Select(
         expressions=[exp.Column(this=quoted(name)) for name in names], from_=exp.From(this=_derived(rows, "rest"))
     )
-    kept.set("where", exp.Where(this=exp.GT(this=exp.Column(this=quoted("n")), expression=count)))
-    return kept
+    rest.set("where", exp.Where(this=exp.GT(this=exp.Column(this=quoted("n")), expression=count)))
+    return rest
 
 
 def sorts_apart(plan: QueryPlan, low: Lowering) -> bool:
@@ -196,8 +196,8 @@ def _named_keys(plan: QueryPlan, low: Lowering) -> Iterator[tuple[exp.Expr, str]
     keys = [(term, key) for term in plan.order if not is_constant(term.expr) for key in sort_keys(term, low)]
     for position, (term, key) in enumerate(keys):
         # Nodes are compared with those of the same expression alone: to sqlglot texts are equal whatever their case.
-        shown = lower_shown(term.expr, low, grouped=plan.grouped) if term.expr in selected else None
-        placeholders = (one for one in (key, *key.find_all(exp.Collate)) if one.this.unnest() == shown)
+        displayed = lower_displayed(term.expr, low, grouped=plan.grouped) if term.expr in selected else None
+        placeholders = (one for one in (key, *key.find_all(exp.Collate)) if one.this.unnest() == displayed)
         placeholder = next(placeholders, None)
         yield (key, f"k{position}") if placeholder is None else (placeholder, selected[term.expr])
 

@@ -21,9 +21,9 @@ from analytics_core._engine.compile.lowering.expressions import (
     Lowering,
     aliases_of,
     is_constant,
+    lower_displayed,
     lower_expr,
     lower_key,
-    lower_shown,
     lower_sorted,
     raw,
 )
@@ -117,7 +117,7 @@ def _select(plan: QueryPlan, low: Lowering) -> exp.Select:
     fence = fence_of_plan(plan, low.spec)
     select = exp.Select(
         expressions=[
-            exp.Alias(this=_shown(output, low, grouped=plan.grouped), alias=quoted(name))
+            exp.Alias(this=_output_node(output, low, grouped=plan.grouped), alias=quoted(name))
             for output, name in zip(plan.outputs, aliases_of(plan, low.spec), strict=True)
         ],
         from_=exp.From(this=lower_source(plan.source, fence, low)),
@@ -134,11 +134,11 @@ def _select(plan: QueryPlan, low: Lowering) -> exp.Select:
     return select
 
 
-def _shown(output: Output, low: Lowering, *, grouped: bool) -> exp.Expr:
+def _output_node(output: Output, low: Lowering, *, grouped: bool) -> exp.Expr:
     is_float = output.fetched_kind is ValueKind.FLOAT
 
     def make() -> list[exp.Expr]:
-        node = lower_shown(output.expr, low, grouped=grouped)
+        node = lower_displayed(output.expr, low, grouped=grouped)
         return [low.spec.all_digits(node) if is_float else node]
 
     return low.written(("shown", is_float), output.expr, make)[0]

@@ -228,8 +228,8 @@ def _default(value: Any, default: Any = "", _boolean: bool = False) -> Any:
 
 
 def _finalized(state: RenderState, value: Any) -> str:
-    held = placeholder_piece(value) if state.holds else None
-    text = piece(value) if held is None else held
+    placeholder = placeholder_piece(value) if state.holds else None
+    text = piece(value) if placeholder is None else placeholder
     state.text(str.__len__(text))
     return text
 

@@ -225,7 +225,7 @@ class QueryMacros:
             "columns": user_value(values.columns),
             "groupby": user_value(values.columns if values.groupby is None else values.groupby),
             "metrics": user_value(values.metrics),
-            "filter": [self._shown(item) for item in values.filters],
+            "filter": [self._filter_value(item) for item in values.filters],
             "row_limit": values.row_limit,
             "row_offset": values.row_offset,
             "table_columns": list(values.table_columns),
@@ -278,14 +278,14 @@ class QueryMacros:
         return [user_value(value) for value in values or _as_list(default)]
 
     def _get_filters(self, state: RenderState, column: str, remove_filter: bool = False) -> list[dict[str, Any]]:
-        return [self._shown(item) for item in self._matching(state, column, remove_filter)]
+        return [self._filter_value(item) for item in self._matching(state, column, remove_filter)]
 
-    def _shown(self, item: TemplateFilter) -> dict[str, Any]:
+    def _filter_value(self, item: TemplateFilter) -> dict[str, Any]:
         op = item.op.upper()
-        shown: dict[str, Any] = {"op": op if op in _OPERATORS else user_value(op), "col": user_value(item.col)}
+        fields: dict[str, Any] = {"op": op if op in _OPERATORS else user_value(op), "col": user_value(item.col)}
         if op not in _NO_VALUE:
-            shown["val"] = user_value(list(_as_list(item.val)) if op in _MANY else item.val)
-        return shown
+            fields["val"] = user_value(list(_as_list(item.val)) if op in _MANY else item.val)
+        return fields
 
     def _get_time_filter(  # noqa: PLR0917 - templates call it by position, in this documented order
         self,

@@ -19,7 +19,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._engine.compile.fragments.sql_text import FAULTS
-from analytics_core._records.people import HeldValue, Placeholder
+from analytics_core._records.people import Placeholder, RuleValue
 from analytics_core.errors import TemplateError
 
 _VALUE, _TEXT, NUMBER_KIND = "v", "t", "n"
@@ -263,7 +263,7 @@ def written_clause(clause: str, placeholders: Iterable[Placeholder], dialect: st
     return clause
 
 
-def _typed(kind: str, raw: str) -> HeldValue:
+def _typed(kind: str, raw: str) -> RuleValue:
     if kind != NUMBER_KIND:
         return raw
     return int(raw) if _INTEGER.fullmatch(raw) else float(raw)

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time
 from enum import StrEnum
 
 from analytics_core._engine.compile.calendar import CalendarUnit, add_units, last_day_of, start_of, units_between
-from analytics_core._engine.compile.time_range.tokens import render_iso, shown
+from analytics_core._engine.compile.time_range.tokens import quoted_text, render_iso
 from analytics_core.errors import MissingExtraError, TimeRangeError, nearest
 from analytics_core.models.enums import RelativeTime
 
@@ -250,7 +250,7 @@ def find_holiday(name: str, *, year: int, country: str) -> datetime:
     if not found:
         names = tuple(known for _, known in days)
         listed = ", ".join(nearest(name, names, most=3) or dict.fromkeys(names)) or "none"
-        raise TimeRangeError(f"there is no holiday {shown(name)} in {country} in {year}; it has: {listed}")
+        raise TimeRangeError(f"there is no holiday {quoted_text(name)} in {country} in {year}; it has: {listed}")
     return datetime.combine(min(found), time(), tzinfo=UTC)
 
 
@@ -280,7 +280,7 @@ def _country_name(country: str) -> str:
     if wanted not in known:
         near = nearest(wanted, known.values(), most=3)
         hint = f"did you mean {', '.join(near)}?" if near else "write its ISO code, for example 'US' or 'DE'"
-        raise TimeRangeError(f"HOLIDAY knows no country {shown(country)}; {hint}")
+        raise TimeRangeError(f"HOLIDAY knows no country {quoted_text(country)}; {hint}")
     return known[wanted]
 
 
@@ -321,7 +321,7 @@ def between(since: Moment | None, until: Moment | None) -> RangeNode:
     )
 
 
-def whole_unit(moment: Moment, unit: CalendarUnit) -> RangeNode:
+def unit_range(moment: Moment, unit: CalendarUnit) -> RangeNode:
     """Return a moment given alone, for the unit that it names: a date is that day, a year that year."""
 
     def bounds(reference: TimeReference) -> Bounds:

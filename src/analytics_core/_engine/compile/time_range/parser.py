@@ -33,7 +33,7 @@ from analytics_core._engine.compile.time_range.moments import (
     named_day,
     no_filter,
     scoped,
-    whole_unit,
+    unit_range,
 )
 from analytics_core._engine.compile.time_range.tokens import Cursor, TokenKind, impossible, parse_iso
 
@@ -223,7 +223,7 @@ def _as_range(node: Moment, text: str) -> RangeNode:
         return calendar_range(count.unit, is_previous=False) if is_present else counted_range(count)
     if node.unit is None:
         raise impossible(text, "names a moment, not a range: put ' : ' after it (since) or before it (until)")
-    return whole_unit(node, node.unit)
+    return unit_range(node, node.unit)
 
 
 def _moment(cursor: Cursor) -> Moment:

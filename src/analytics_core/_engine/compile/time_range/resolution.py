@@ -8,7 +8,7 @@ from datetime import datetime
 from analytics_core._engine.compile.calendar import add_units
 from analytics_core._engine.compile.time_range.moments import Bounds, RangeNode, TimeReference, UnitCount
 from analytics_core._engine.compile.time_range.parser import parse_moment, parse_time_range
-from analytics_core._engine.compile.time_range.tokens import impossible, render_iso, shown
+from analytics_core._engine.compile.time_range.tokens import impossible, quoted_text, render_iso
 from analytics_core._tools.display.blocks import Blocks
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.objects import object_blocks
@@ -110,7 +110,7 @@ def _shifted(resolved: TimeRange, time_shift: str, reference: TimeReference) -> 
         since, until = _moved((resolved.since, resolved.until), amount)
     except OverflowError:
         raise impossible(
-            resolved.text, f"is moved outside the years 1 to 9999 by {shown(time_shift)}; shift by less"
+            resolved.text, f"is moved outside the years 1 to 9999 by {quoted_text(time_shift)}; shift by less"
         ) from None
     return replace(resolved, since=since, until=until, text=f"{resolved.text} [{time_shift}]")
 
@@ -119,7 +119,7 @@ def _shift_amount(time_shift: str) -> UnitCount:
     shift = parse_moment(time_shift).shift
     if shift is None:
         raise TimeRangeError(
-            f"time shift {shown(time_shift)} is not understood; write '1 week', '1 year ago', '2 days later' or "
+            f"time shift {quoted_text(time_shift)} is not understood; write '1 week', '1 year ago', '2 days later' or "
             "two dates such as '2023-01-01 : 2024-01-01'"
         )
     return shift
@@ -134,4 +134,4 @@ def _relative(value: str) -> RelativeTime:
     try:
         return RelativeTime(value.strip().lower())
     except ValueError:
-        raise TimeRangeError(f"a relative end is 'today' or 'now', not {shown(value)}") from None
+        raise TimeRangeError(f"a relative end is 'today' or 'now', not {quoted_text(value)}") from None

@@ -113,7 +113,7 @@ def render_iso(moment: datetime, unit: CalendarUnit | None = None) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
 
 
-_SHOWN_CHARACTERS = 60
+_DISPLAYED_CHARACTERS = 60
 
 _FORMS = (
     "Last {n} seconds", "Last {n} minutes", "Last {n} hours", "Last {n} days", "Last {n} weeks", "Last {n} months",
@@ -129,21 +129,21 @@ _FORMS = (
 _EXAMPLES = "'2024-01-01 : 2024-02-01', 'Last 7 days', '7 days ago : now', 'previous calendar month' or 'No filter'"
 
 
-def shown(text: str) -> str:
+def quoted_text(text: str) -> str:
     """Return the text as messages quote it, cut to a readable length."""
-    return repr(text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…")
+    return repr(text if len(text) <= _DISPLAYED_CHARACTERS else text[:_DISPLAYED_CHARACTERS] + "…")
 
 
 def impossible(text: str, reason: str) -> TimeRangeError:
     """Return the error for a text that is understood but means nothing; `reason` says what would work."""
-    return TimeRangeError(f"time range {shown(text)} {reason}")
+    return TimeRangeError(f"time range {quoted_text(text)} {reason}")
 
 
 def rejection(text: str, reason: str) -> TimeRangeError:
     """Return the error for a text that is not understood: why, the nearest accepted form if any, and examples."""
-    near = nearest(text[:_SHOWN_CHARACTERS], _forms_for(text))
+    near = nearest(text[:_DISPLAYED_CHARACTERS], _forms_for(text))
     hint = f"did you mean {near[0]!r}? Other forms" if near else "write for example"
-    return TimeRangeError(f"time range {shown(text)} {reason}; {hint}: {_EXAMPLES}")
+    return TimeRangeError(f"time range {quoted_text(text)} {reason}; {hint}: {_EXAMPLES}")
 
 
 def _forms_for(text: str) -> tuple[str, ...]:

@@ -37,8 +37,8 @@ def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Count in microseconds; MAKE_TIMESTAMP takes whole numbers only, so fractions are cut downwards."""
     factor = 1_000_000 if time_format.encoding is TimeEncoding.EPOCH_S else 1_000
     kind = time_format.value_kind
-    whole = nodes.try_cast(column, Type.BIGINT) if kind is ValueKind.TEXT else column
-    micros = nodes.times(whole, nodes.number(factor))
+    epoch = nodes.try_cast(column, Type.BIGINT) if kind is ValueKind.TEXT else column
+    micros = nodes.times(epoch, nodes.number(factor))
     if kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
         micros = nodes.cast(nodes.call("FLOOR", micros), Type.BIGINT)
     return nodes.call("MAKE_TIMESTAMP", micros)
@@ -293,7 +293,7 @@ _GUARDS = guards.Guards(
     by_case=False,
     casts_columns=True,
 )
-_TOLD_SIZES: Mapping[str, int | None] = {
+_SIZE_ARGUMENTS: Mapping[str, int | None] = {
     **dict.fromkeys(("max", "min", "approx_top_k"), 1),
     **dict.fromkeys(("arg_max", "arg_min", "argmax", "argmin", "max_by", "min_by"), 2),
     **dict.fromkeys(("arg_max_null", "arg_min_null", "arg_max_nulls_last", "arg_min_nulls_last"), 2),
@@ -328,7 +328,7 @@ ENGINES = (
             bucket=grains.buckets_by_truncation(cut_seconds=_cut_seconds),
             shift=grains.hours_by_interval,
         ),
-        syntax=Syntax(repairs=(_date_add, _tilde), reads_fields=True, told_sizes=_TOLD_SIZES),
+        syntax=Syntax(repairs=(_date_add, _tilde), reads_fields=True, size_arguments=_SIZE_ARGUMENTS),
         paramstyle=ParamStyle.NUMERIC_DOLLAR,
         folds_names=True,
         like=operators.like_where_case_counts(has_ilike=True),

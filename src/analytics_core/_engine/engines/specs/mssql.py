@@ -95,8 +95,8 @@ def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind:
 
 def _sum(node: exp.Expr, kind: ValueKind) -> exp.Expr:
     """Add as 64-bit numbers: the sum of 32-bit ones would have to fit into 32 bits."""
-    is_whole = kind in (ValueKind.BOOLEAN, ValueKind.INTEGER)
-    return exp.Sum(this=nodes.cast(node, Type.BIGINT) if is_whole else node)
+    is_integer = kind in (ValueKind.BOOLEAN, ValueKind.INTEGER)
+    return exp.Sum(this=nodes.cast(node, Type.BIGINT) if is_integer else node)
 
 
 _moment = bounds.moments_by(
@@ -201,7 +201,7 @@ ENGINES = (
             shift=grains.shift_by("DATEADD", verbatim("HOUR")),
             text_key=_text_key,
         ),
-        syntax=Syntax(told_sizes={"format": None}),
+        syntax=Syntax(size_arguments={"format": None}),
         paramstyle=ParamStyle.QMARK,
         max_identifier_bytes=128,
         text_equal=_by_code_point,

@@ -29,7 +29,7 @@ from analytics_core._engine.engines import (
 )
 from analytics_core._engine.engines.ansi import ansi_engine
 from analytics_core._engine.engines.fences import limited
-from analytics_core._engine.engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
+from analytics_core._engine.engines.nodes import Type, call, int_quotient, interval, minus, number, plus, text, times
 from analytics_core._engine.engines.spec import (
     TOKEN_AS_PASSWORD,
     Bind,
@@ -121,14 +121,14 @@ def _clock_seconds(moment: exp.Expr) -> exp.Expr:
 
 def _seconds_of_day(moment: exp.Expr, seconds: int) -> exp.Expr:
     """Count from midnight, which is the same for grains that divide a day and stays right before 1970."""
-    steps = exp.Paren(this=whole_quotient(_clock_seconds(moment), number(seconds)))
+    steps = exp.Paren(this=int_quotient(_clock_seconds(moment), number(seconds)))
     return plus(call("TIMESTAMP", _day(moment)), interval(exp.Paren(this=times(steps, number(seconds))), "SECOND"))
 
 
 def _seconds_of_all_time(moment: exp.Expr, seconds: int) -> exp.Expr:
     since = plus(
         call("TIMESTAMPDIFF", exp.Var(this="SECOND"), text(grains.EPOCH), _day(moment)),
-        whole_quotient(_clock_seconds(moment), number(1)),
+        int_quotient(_clock_seconds(moment), number(1)),
     )
     size = number(seconds)
     past = call("MOD", plus(call("MOD", since, size), size.copy()), size.copy())
@@ -209,11 +209,11 @@ _plain_like = operators.like_where_case_counts(has_ilike=False, pattern_key=part
 
 def _tie_keys(node: exp.Expr, kind: ValueKind, length: int | None) -> tuple[exp.Expr, ...]:
     """Sort by a digest too where values are long: the server sorts by their first 1,024 bytes (`max_sort_length`)."""
-    is_short = kind not in _LONG_KINDS or (length is not None and length <= _SORTED_WHOLE)
+    is_short = kind not in _LONG_KINDS or (length is not None and length <= _SORTED_CHARACTERS)
     return (node,) if is_short else (node, call("MD5", node.copy()))
 
 
-_SORTED_WHOLE = 256
+_SORTED_CHARACTERS = 256
 """Characters, of up to four bytes."""
 
 _LONG_KINDS = (ValueKind.TEXT, ValueKind.BYTES, ValueKind.OTHER, ValueKind.UNKNOWN)
@@ -438,7 +438,7 @@ _SYNTAX = Syntax(
     repairs_by_call=MappingProxyType({"chr": _chr}),
     bare_calls=frozenset({"utc_date", "utc_time", "utc_timestamp", "localtime", "localtimestamp"}),
     groups_comparisons=True,
-    told_sizes={"format": None},
+    size_arguments={"format": None},
 )
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "MEDIUMINT": 24, "INT": 32, "INTEGER": 32, "BIGINT": 64}
 _KINDS = {"TINYINT(1)": ValueKind.BOOLEAN, "BIT(1)": ValueKind.BOOLEAN, "BIT": ValueKind.INTEGER}

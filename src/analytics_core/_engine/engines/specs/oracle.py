@@ -21,7 +21,7 @@ from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, Value
 
 _TOKENS = tokens.TO_TIMESTAMP.but(f="FF6")
 _LONGEST_LIST = 1000
-_WHOLE_TEXT = "0000-00-00 00:00:00.000000"
+_COMPLETE_TEXT = "0000-00-00 00:00:00.000000"
 _OFFSET_AT_END = "[+-][0-9]{2}:[0-9]{2}$"
 _ZONED_FORMAT = "YYYY-MM-DD HH24:MI:SS.FF6TZH:TZM"
 _UNITS = MappingProxyType(
@@ -33,7 +33,7 @@ def _iso_moment(column: exp.Expr) -> exp.Expr:
     """Fill the text up to microseconds and an offset; NULL would become text by `||` and is kept apart."""
     blank = call("REPLACE", column.copy(), text("T"), text(" "))
     base = call("REGEXP_REPLACE", blank, text(f"(Z|{_OFFSET_AT_END[:-1]})$"))
-    missing = call("SUBSTR", text(_WHOLE_TEXT), plus(call("LENGTH", base.copy()), number(1)))
+    missing = call("SUBSTR", text(_COMPLETE_TEXT), plus(call("LENGTH", base.copy()), number(1)))
     offset = call("COALESCE", call("REGEXP_SUBSTR", column.copy(), text(_OFFSET_AT_END)), text("+00:00"))
     parsed = call("TO_TIMESTAMP_TZ", nodes.joined(base, missing, offset), text(_ZONED_FORMAT))
     return _where_not_null(column, call("SYS_EXTRACT_UTC", parsed))

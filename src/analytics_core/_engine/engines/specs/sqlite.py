@@ -63,16 +63,16 @@ def _by_encoding(
     return chosen
 
 
-_WHOLE_ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
+_COMPLETE_ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
 """The formats that SQLite reads itself, without a fraction."""
 
-_PLAIN_ISO = (*_WHOLE_ISO, "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f")
+_PLAIN_ISO = (*_COMPLETE_ISO, "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f")
 """The formats of ISO texts without a zone: where the dataset says one of a column, its texts sort as their moments."""
 
 
 def _text_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Return whole seconds in UTC; the fraction is cut first: strftime rounds it, before 1970 into the next year."""
-    if time_format.strftime in _WHOLE_ISO:
+    if time_format.strftime in _COMPLETE_ISO:
         return column
     second = _part(column, 1, 19)
     if time_format.strftime in _PLAIN_ISO:
@@ -113,21 +113,21 @@ def _second_in_utc(column: exp.Expr) -> exp.Expr:
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Return ISO text from a text column of fixed width: the day alone when its format has no clock."""
-    if time_format.strftime in _WHOLE_ISO:
+    if time_format.strftime in _COMPLETE_ISO:
         return column
     return tokens.iso_text(column, _parsed(time_format), "SUBSTR")
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Take the milliseconds off downwards; SQLite divides towards zero."""
-    count = _whole(column, time_format)
+    count = _floored(column, time_format)
     if time_format.encoding is TimeEncoding.EPOCH_S:
         return _from_epoch(count)
     seconds = exp.Paren(this=nodes.minus(count.copy(), _floor_remainder(count, 1000)))
     return _from_epoch(exp.Div(this=seconds, expression=nodes.number(1000), typed=True))
 
 
-def _whole(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+def _floored(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Cut fractions downwards; SQLite's cast cuts towards zero."""
     if time_format.value_kind not in (ValueKind.FLOAT, ValueKind.DECIMAL):
         return column
@@ -196,7 +196,7 @@ def _parsed(time_format: TimeFormat) -> TextFormat:
     return bounds.written_format(time_format, parse=lambda source: fixed_width_format(source, engine="SQLite"))
 
 
-_WHOLE_TEXT = "0000-00-00 00:00:00.000000"
+_COMPLETE_TEXT = "0000-00-00 00:00:00.000000"
 _AFTER_EVERY_DATE = ":"  # the character after '9'
 
 
@@ -247,10 +247,10 @@ def _text_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> 
         return TimeBound(left=column, value=parsed.write(moment) if parsed.floor(moment) == moment else None)
     known = _text_in_utc(column, blank=True)
     missing = nodes.call(
-        "SUBSTR", nodes.text(_WHOLE_TEXT), nodes.plus(nodes.call("LENGTH", known.copy()), nodes.number(1))
+        "SUBSTR", nodes.text(_COMPLETE_TEXT), nodes.plus(nodes.call("LENGTH", known.copy()), nodes.number(1))
     )
-    whole = _part(nodes.joined(known, missing), 1, len(_WHOLE_TEXT))
-    return TimeBound(left=whole, value=moment.isoformat(sep=" ", timespec="microseconds"), near=_near(moment))
+    full_text = _part(nodes.joined(known, missing), 1, len(_COMPLETE_TEXT))
+    return TimeBound(left=full_text, value=moment.isoformat(sep=" ", timespec="microseconds"), near=_near(moment))
 
 
 def _written_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
@@ -265,7 +265,7 @@ def _written_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) 
     found = bounds.text_equal(column, time_format, parsed, moment)
     if found:
         return found
-    value = _shown(parsed, moment) if parsed.floor(moment) == moment else None
+    value = _moment_text(parsed, moment) if parsed.floor(moment) == moment else None
     return TimeBound(left=_written_moment(column, time_format), value=value)
 
 
@@ -274,12 +274,12 @@ def _ceiled(parsed: TextFormat, moment: datetime) -> str:
     step = timedelta(seconds=1) if parsed.has_clock() else timedelta(days=1)
     floor = moment.replace(microsecond=0) if parsed.has_clock() else datetime.combine(moment.date(), time.min)
     try:
-        return _shown(parsed, floor if floor == moment else floor + step)
+        return _moment_text(parsed, floor if floor == moment else floor + step)
     except OverflowError:
         return _AFTER_EVERY_DATE
 
 
-def _shown(parsed: TextFormat, moment: datetime) -> str:
+def _moment_text(parsed: TextFormat, moment: datetime) -> str:
     return moment.isoformat(sep=" ") if parsed.has_clock() else moment.date().isoformat()
 
 
@@ -305,8 +305,8 @@ def _by_code_point(node: exp.Expr) -> exp.Expr:
 
 def _number(number: int | Decimal) -> BindScalar:
     """Return what SQLite has, in columns of any type: a whole number of 64 bits, else the nearest double."""
-    is_whole = isinstance(number, int) or number == number.to_integral_value()
-    return int(number) if is_whole and -(2**63) <= number < 2**63 else float(number)
+    is_integer = isinstance(number, int) or number == number.to_integral_value()
+    return int(number) if is_integer and -(2**63) <= number < 2**63 else float(number)
 
 
 def _tie_keys(node: exp.Expr, kind: ValueKind, _length: int | None) -> tuple[exp.Expr, ...]:

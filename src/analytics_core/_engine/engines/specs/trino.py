@@ -150,11 +150,11 @@ _COSTS = costs.by_json_plan(
     {"rows": "outputRowCount", "bytes": "outputSizeInBytes", "cpu_cost": "cpuCost"},
     counted="cpu_cost",
 )
-_LEFT_OUT = frozenset({"http_scheme", "catalog", "schema"})
+_OMITTED = frozenset({"http_scheme", "catalog", "schema"})
 _TRINO = engine("trino", "Trino", moment_with((6,), "FROM_ISO8601_TIMESTAMP_NANOS"))
 _JWT = UserToken.wrapped_by("trino.auth:JWTAuthentication", argument="auth")
 ENGINES = (
     replace(
-        _TRINO, paramstyle=ParamStyle.QMARK, authorities=_TRUSTED, handed_over=_LEFT_OUT, user_token=_JWT, costs=_COSTS
+        _TRINO, paramstyle=ParamStyle.QMARK, authorities=_TRUSTED, handed_over=_OMITTED, user_token=_JWT, costs=_COSTS
     ),
 )

@@ -326,9 +326,9 @@ def read_cursor(
     cursor: Any,
     request: RunRequest,
     *,
-    kept_as: Mapping[ValueKind, ValueKind] = MappingProxyType({}),
+    stored_as: Mapping[ValueKind, ValueKind] = MappingProxyType({}),
 ) -> FetchedResult:
-    """Read tuples off a driver's cursor on which the statement ran; `kept_as` says what an engine makes of kinds.
+    """Read tuples off a driver's cursor on which the statement ran; `stored_as` says what an engine makes of kinds.
 
     Raises:
         StatementRefusedError: the statement gave no rows.
@@ -340,7 +340,7 @@ def read_cursor(
     fetched = fetch_rows(
         rows,
         labels=labels,
-        kinds=list(map(kept_as.get, kinds, kinds)),
+        kinds=list(map(stored_as.get, kinds, kinds)),
         limits=request.limits,
         check=checker(request),
         give=request.give,

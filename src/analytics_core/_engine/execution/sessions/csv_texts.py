@@ -69,7 +69,7 @@ def _is_alike(name: str, known: SeenTexts, reader: TextReader) -> duckdb.Express
     if pattern is None:
         return text.isnull()
     matches = duckdb.FunctionExpression("regexp_full_match", text, duckdb.ConstantExpression(pattern))
-    form = known.type(is_form_told=reader.date_format is not None).form
+    form = known.type(has_format=reader.date_format is not None).form
     return matches if form in (None, ISO) else text.isnull() | (matches & moment_of(text, form).isnotnull())
 
 

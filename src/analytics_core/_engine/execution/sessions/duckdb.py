@@ -259,11 +259,11 @@ def _written_out(description: Any, sql: str) -> str | None:
     if not any(changed):
         return None
     names = [f"c{position}" for position in range(len(changed))]
-    shown = [
+    expressions = [
         f"CAST({name} AS VARCHAR)" if is_changed else name for name, is_changed in zip(names, changed, strict=True)
     ]
     aliases = [_quoted(column[0]) for column in description]
-    selected = ", ".join(f"{value} AS {alias}" for value, alias in zip(shown, aliases, strict=True))
+    selected = ", ".join(f"{value} AS {alias}" for value, alias in zip(expressions, aliases, strict=True))
     return f"SELECT {selected} FROM (\n{sql}\n) AS shown({', '.join(names)})"
 
 

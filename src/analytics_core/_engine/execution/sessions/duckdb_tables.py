@@ -91,8 +91,8 @@ def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.D
         # `quotechar`, `escapechar`: else a quote is a letter where the first rows have none.
         # `comment`: else rows that begin with `#` would be left out where one of them has another number of values.
         # `hive_partitioning`: else rows have more columns than the relation tells of.
-        told = {} if types is None else {"dtype": {name: _TEXTS.get(kind, kind) for name, kind in types.items()}}
-        rows = _with_dates(root.read_csv(paths, **{**_WRITTEN, **table.csv_arguments, **told}), table)
+        dtypes = {} if types is None else {"dtype": {name: _TEXTS.get(kind, kind) for name, kind in types.items()}}
+        rows = _with_dates(root.read_csv(paths, **{**_WRITTEN, **table.csv_arguments, **dtypes}), table)
         # An empty line is no row, as in a file of several columns.
         return rows.filter(column_of(rows.columns[0]).isnotnull()) if len(rows.columns) == 1 else rows
     return root.read_json(paths, sample_size=-1) if types is None else root.read_json(paths, columns=types)

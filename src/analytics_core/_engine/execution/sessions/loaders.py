@@ -214,7 +214,7 @@ class MysqlLoader(Loader):
             if request.if_exists is TableExists.APPEND:
                 return self._append(raw, cursor, connection, request)
             name = f"{self.prefix}{secrets.token_hex(8)}"
-            with self._held(cursor, name):
+            with self._name_lock(cursor, name):
                 return self._replace(raw, cursor, connection, request, name)
 
     def _append(self, raw: Any, cursor: Any, connection: sa.Connection, request: LoadRequest) -> int:
@@ -287,7 +287,7 @@ class MysqlLoader(Loader):
                 cursor.execute(drop(request.sql_table(name), connection))
 
     @contextmanager
-    def _held(self, cursor: Any, name: str) -> Iterator[None]:
+    def _name_lock(self, cursor: Any, name: str) -> Iterator[None]:
         """Hold the lock of a name that nobody else has; the server lets it go with the connection."""
         cursor.execute("SELECT GET_LOCK(%s, %s)", (name, _LOCK_WAIT_S))
         cursor.fetchone()

@@ -73,9 +73,9 @@ class EngineMetadata:
         """Return tables and views of a schema (None: the default one), sorted by name."""
         inspector = sa.inspect(connection)
         tables = [ReflectedTable(name=name) for name in inspector.get_table_names(schema)]
-        kept = set(self.materialized_view_names(inspector, schema))
+        materialized = set(self.materialized_view_names(inspector, schema))
         names = self.view_names(inspector, schema)
-        views = [ReflectedTable(name=name, is_view=True, is_materialized=name in kept) for name in names]
+        views = [ReflectedTable(name=name, is_view=True, is_materialized=name in materialized) for name in names]
         return tuple(sorted((*tables, *views), key=lambda found: found.name))
 
     def view_names(self, inspector: sa.Inspector, schema: str | None) -> Sequence[str]:

@@ -139,24 +139,24 @@ def _converters() -> dict[Any, Any]:
 _ENCRYPTION: Final = ("ssl_disabled", "ssl_verify_cert", "ssl_verify_identity")
 
 
-def encryption(asked: Mapping[str, Any]) -> dict[str, Any]:
+def encryption(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the driver's arguments for what a connection asks of TLS; it would take any text, `false` too, for true.
 
     `ssl_verify_cert` also verifies the name, unless `ssl_verify_identity` is false. Without the file `ssl_ca` the
     authorities are the system's, by which the driver itself verifies no names.
     """
-    said = {name: str(asked[name]).casefold() in ("true", "1", "yes", "on") for name in _ENCRYPTION if name in asked}
-    told: dict[str, Any] = dict.fromkeys(said)
+    said = {name: str(params[name]).casefold() in ("true", "1", "yes", "on") for name in _ENCRYPTION if name in params}
+    arguments: dict[str, Any] = dict.fromkeys(said)
     if "ssl_disabled" in said:
-        told["ssl_disabled"] = said["ssl_disabled"]
-    if told.get("ssl_disabled") or not said.keys() - {"ssl_disabled"}:
-        return told
-    context = ssl.create_default_context(cafile=asked.get("ssl_ca"))
+        arguments["ssl_disabled"] = said["ssl_disabled"]
+    if arguments.get("ssl_disabled") or not said.keys() - {"ssl_disabled"}:
+        return arguments
+    context = ssl.create_default_context(cafile=params.get("ssl_ca"))
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # certificates that servers make for themselves do not pass it
     verifies = said.get("ssl_verify_cert", False) or said.get("ssl_verify_identity", False)
     context.check_hostname = verifies and said.get("ssl_verify_identity", True)
     context.verify_mode = ssl.CERT_REQUIRED if verifies else ssl.CERT_NONE
-    return told | {"ssl": context, "ssl_ca": None}
+    return arguments | {"ssl": context, "ssl_ca": None}
 
 
 def reject_file_writing(sql: str) -> None:
@@ -268,9 +268,9 @@ def _rows(cursor: Any) -> Iterable[tuple[Any, ...]]:
 
 def _with_bits(row: list[Any], sizes: Mapping[int, int]) -> list[Any]:
     for place, size in sizes.items():
-        held = row[place]
-        if held is not None:  # aggregates send digits
-            row[place] = int.from_bytes(held, "big") if len(held) == size else int(held)
+        cell = row[place]
+        if cell is not None:  # aggregates send digits
+            row[place] = int.from_bytes(cell, "big") if len(cell) == size else int(cell)
     return row
 
 

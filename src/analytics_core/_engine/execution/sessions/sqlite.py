@@ -120,7 +120,7 @@ class SqliteSession(Session):
         raw: Any = request.connection.connection.driver_connection
         with closing(raw.cursor()) as cursor:
             cursor.execute(request.statement.sql, request.statement.parameters or ())
-            return read_cursor(cursor, request, kept_as=_KEPT_AS)
+            return read_cursor(cursor, request, stored_as=_STORED_KINDS)
 
     @contextmanager
     def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:
@@ -304,7 +304,7 @@ def _clock(stopper: Stopper, timeout_s: float) -> Any:
     return is_over
 
 
-_KEPT_AS = MappingProxyType({ValueKind.DECIMAL: ValueKind.FLOAT})
+_STORED_KINDS = MappingProxyType({ValueKind.DECIMAL: ValueKind.FLOAT})
 """SQLite keeps decimals as floats."""
 
 

@@ -101,16 +101,16 @@ def apply(frame: pd.DataFrame, options: BoxplotOptions) -> pd.DataFrame:
     statistics = {
         metric: _statistics(sample_of(_metric(frame, metric), groups), options) for metric in _metrics(frame, options)
     }
-    held = {name: groups.key_array(key) for name, key in zip(options.groupby, keys, strict=True)}
+    key_columns = {name: groups.key_array(key) for name, key in zip(options.groupby, keys, strict=True)}
     made = {
         f"{metric}__{name}": found[name]
         for name in next(iter(statistics.values()), ())
         for metric, found in statistics.items()
     }
-    taken = [name for name in held if name in made]
+    taken = [name for name in key_columns if name in made]
     if taken:
         raise PostProcessingError(f"groupby: {taken[0]!r} is the name of a statistic too; rename the column")
-    return table_of(held, made, rows=groups.size)
+    return table_of(key_columns, made, rows=groups.size)
 
 
 def _require_percentiles(options: BoxplotOptions) -> None:
@@ -205,8 +205,8 @@ def _at(sample: Sample, places: Array) -> Array:
     if sample.sizes.all():
         return sample.ordered[places]
     result = np.full(places.shape, np.nan)
-    held = sample.sizes > 0
-    result[..., held] = sample.ordered[places[..., held]]
+    non_empty = sample.sizes > 0
+    result[..., non_empty] = sample.ordered[places[..., non_empty]]
     return result
 
 

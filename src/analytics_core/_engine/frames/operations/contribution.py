@@ -81,9 +81,9 @@ def _of_columns(
     present = labels(frame)
     shares = []
     for place, column in values.items():
-        held = nulls_as_0(column)
+        filled = nulls_as_0(column)
         given = (totals or {}).get(str(present[place]))
-        shares.append(_shares(held, np.asarray(held.sum() if given is None else given)))
+        shares.append(_shares(filled, np.asarray(filled.sum() if given is None else given)))
     return shares
 
 
@@ -111,10 +111,10 @@ def _with_shares(frame: pd.DataFrame, shares: Sequence[Array], names: Sequence[H
     """Return the frame with the shares under their names: in place of columns that are there, else on the right."""
     series = [pd.Series(values, index=frame.index, copy=False) for values in shares]
     made = dict(zip(names, series, strict=True))
-    kept = {place: frame.iloc[:, place] for place, label in enumerate(frame.columns) if label not in made}
+    retained = {place: frame.iloc[:, place] for place, label in enumerate(frame.columns) if label not in made}
     at = {label: place for place, label in enumerate(frame.columns)}
     added = [label for label in made if label not in at]
-    columns = [kept[place] if place in kept else made[label] for label, place in at.items()]
+    columns = [retained[place] if place in retained else made[label] for label, place in at.items()]
     columns += [made[label] for label in added]
     result = pd.DataFrame(dict(enumerate(columns)), index=frame.index, copy=False)
     result.columns = frame.columns.append(pd.Index(added)) if added else frame.columns

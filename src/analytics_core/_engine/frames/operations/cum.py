@@ -39,10 +39,10 @@ def cumulated(values: Array, operator: CumulativeOperator) -> Array:
     if values.dtype.kind == "f":
         with np.errstate(over="ignore", invalid="ignore"):
             return run(nulls_as_0(values))
-    whole = values.astype(np.int64, copy=False)
-    if operator in (CumulativeOperator.MIN, CumulativeOperator.MAX) or not len(whole):
-        return run(whole)
+    integers = values.astype(np.int64, copy=False)
+    if operator in (CumulativeOperator.MIN, CumulativeOperator.MAX) or not len(integers):
+        return run(integers)
     with np.errstate(over="ignore"):
-        rough = run(whole.astype(np.float64))
+        rough = run(integers.astype(np.float64))
     # Integer sums and products wrap around silently; as floats they lose digits, but not their size.
-    return rough if not np.abs(rough).max() < _INTEGER_LIMIT else run(whole)
+    return rough if not np.abs(rough).max() < _INTEGER_LIMIT else run(integers)

@@ -25,9 +25,9 @@ def apply(frame: pd.DataFrame, options: FlattenOptions) -> pd.DataFrame:
             read alike.
     """
     result = frame.copy(deep=False)
-    kept = _kept_levels(frame.columns, options.drop_levels)
+    levels = _remaining_levels(frame.columns, options.drop_levels)
     if frame.columns.nlevels > 1:
-        joined = list(_joined(frame.columns, kept))
+        joined = list(_joined(frame.columns, levels))
         _check_different(joined, frame.columns)
         result.columns = label_index(joined)
     else:
@@ -35,23 +35,23 @@ def apply(frame: pd.DataFrame, options: FlattenOptions) -> pd.DataFrame:
     return _with_index_as_columns(result) if options.reset_index else result
 
 
-def _kept_levels(columns: pd.Index[Any], dropped: Sequence[int | str]) -> list[int]:
+def _remaining_levels(columns: pd.Index[Any], dropped: Sequence[int | str]) -> list[int]:
     places = {level_place(columns, level, option="drop_levels") for level in dropped}
     if columns.nlevels == 1:
         return [0]
-    kept = [place for place in range(columns.nlevels) if place not in places]
-    if not kept:
+    levels = [place for place in range(columns.nlevels) if place not in places]
+    if not levels:
         raise PostProcessingError("drop_levels: one level of the labels must be left")
-    return kept
+    return levels
 
 
-def _joined(columns: pd.Index[Any], kept: Sequence[int]) -> Iterable[str]:
+def _joined(columns: pd.Index[Any], levels: Sequence[int]) -> Iterable[str]:
     """Return the labels in one text each; what occurs in many labels is turned into text once."""
     if not isinstance(columns, pd.MultiIndex):
         return (_text(label) or "" for label in columns)
     # The code of a null is -1: the last of the texts.
-    texts = [[*map(_text, columns.levels[place].tolist()), None] for place in kept]
-    codes = zip(*(columns.codes[place].tolist() for place in kept), strict=True)
+    texts = [[*map(_text, columns.levels[place].tolist()), None] for place in levels]
+    codes = zip(*(columns.codes[place].tolist() for place in levels), strict=True)
     parts = ([level[code] for level, code in zip(texts, label, strict=True)] for label in codes)
     return (SEPARATOR.join([part for part in label if part is not None]) for label in parts)
 
@@ -108,7 +108,7 @@ def flattened_for_output(frame: pd.DataFrame) -> pd.DataFrame:
     return flat
 
 
-def shown_labels(names: Sequence[str]) -> Sequence[str]:
+def display_labels(names: Sequence[str]) -> Sequence[str]:
     """Return the labels of a flat frame as a result shows them: unescaped, unless some would then be the same."""
     plain = [unescaped(name) for name in names]
     return plain if len(set(plain)) == len(set(names)) else names

@@ -52,15 +52,15 @@ def apply(frame: pd.DataFrame, options: ForecastOptions) -> FrameWithNotes:
         raise PostProcessingError(f"there is no numeric column to forecast; the columns are: {listed(labels(frame))}")
     _check_periods(options.periods, len(series))
     _check_free([axis, *series])
-    held = frame[frame[axis].notna()]
-    times = _days_as_moments(held[axis])
+    dated_rows = frame[frame[axis].notna()]
+    times = _days_as_moments(dated_rows[axis])
     _check_one_series(times, others)
     moments = _naive(times, options.time_grain)
     wall_clock = _wall_clock(times.dt.tz)
     made: dict[Any, Any] = {}
     notes: dict[str, list[str]] = {}
     for name in series:
-        values = numbers(held[name]).astype(np.float64)
+        values = numbers(dated_rows[name]).astype(np.float64)
         result = _forecast(values, moments, options, wall_clock)
         if not made:
             made[axis] = _like(times, result.moments, options.time_grain)
@@ -71,7 +71,7 @@ def apply(frame: pd.DataFrame, options: ForecastOptions) -> FrameWithNotes:
         for note in result.notes:
             notes.setdefault(note, []).append(name)
     return FrameWithNotes(
-        frame=pd.DataFrame(made), notes=(*_unread_orders(options), *_repeated(times), *_told(notes, others))
+        frame=pd.DataFrame(made), notes=(*_unread_orders(options), *_repeated(times), *_note_texts(notes, others))
     )
 
 
@@ -98,12 +98,12 @@ def _repeated(times: pd.Series[Any]) -> tuple[str, ...]:
     )
 
 
-def _told(notes: Mapping[str, Sequence[str]], others: Sequence[str]) -> tuple[str, ...]:
+def _note_texts(notes: Mapping[str, Sequence[str]], others: Sequence[str]) -> tuple[str, ...]:
     """Each note of the model with the columns it is about, then the columns left out."""
-    told = [f"{listed(columns)}: {note}" for note, columns in notes.items()]
+    messages = [f"{listed(columns)}: {note}" for note, columns in notes.items()]
     if others:
-        told.append(f"left out, since they hold no numbers: {listed(others)}")
-    return tuple(told)
+        messages.append(f"left out, since they hold no numbers: {listed(others)}")
+    return tuple(messages)
 
 
 def _axis(frame: pd.DataFrame, name: str | None) -> str:
@@ -200,8 +200,8 @@ def _wall_clock(zone: tzinfo | None) -> WallClock | None:
         return None
 
     def local_time(moments: Array) -> Array:
-        held = pd.DatetimeIndex(moments).tz_localize("UTC").tz_convert(zone).tz_localize(None)
-        return held.to_numpy(dtype="datetime64[us]")
+        local = pd.DatetimeIndex(moments).tz_localize("UTC").tz_convert(zone).tz_localize(None)
+        return local.to_numpy(dtype="datetime64[us]")
 
     return local_time
 

@@ -101,11 +101,11 @@ def _cuts_at_commas(text: pa.LargeStringArray) -> Array | None:
 
     None when there are no texts, or not each has exactly one comma.
     """
-    _, starts, held = text.buffers()
-    if not len(text) or text.null_count or held is None:
+    _, starts, text_bytes = text.buffers()
+    if not len(text) or text.null_count or text_bytes is None:
         return None
     bounds = np.frombuffer(starts, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
-    letters = np.frombuffer(held, dtype=np.uint8)[: bounds[-1]]
+    letters = np.frombuffer(text_bytes, dtype=np.uint8)[: bounds[-1]]
     commas = np.flatnonzero(letters[bounds[0] :] == _COMMA) + bounds[0]
     if len(commas) != len(text) or not ((commas >= bounds[:-1]) & (commas < bounds[1:])).all():
         return None

@@ -33,18 +33,18 @@ def apply(frame: pd.DataFrame, options: HistogramOptions) -> pd.DataFrame:
     require_numeric(frame, [options.column], option="column")
     require_columns(frame, options.groupby, option="groupby")
     values = numbers(frame[options.column]).astype(np.float64, copy=False)
-    held = np.isfinite(values)
-    if not held.any():
+    finite = np.isfinite(values)
+    if not finite.any():
         return frame.iloc[:0]
-    kept = frame if held.all() else frame[held]
-    groups = group_rows([kept[name] for name in options.groupby], length=len(kept))
+    rows = frame if finite.all() else frame[finite]
+    groups = group_rows([rows[name] for name in options.groupby], length=len(rows))
     _check_size(groups.size, options.bins)
-    present = values if held.all() else values[held]
+    present = values if finite.all() else values[finite]
     edges = _edges(present, options.bins)
     counts = _counts(present, edges, groups.codes, groups.size)
     table = pd.DataFrame(_finished(counts, options), columns=pd.Index(_labels(edges, options.groupby), dtype=object))
     for place, name in enumerate(options.groupby):
-        table.insert(place, name, groups.key_array(kept[name]))
+        table.insert(place, name, groups.key_array(rows[name]))
     return table
 
 

@@ -33,11 +33,11 @@ class Block:
 
     def without_missing_columns(self) -> Block:
         """Return the block without columns that hold nothing; all stay when no column holds anything."""
-        held = np.asarray(~pd.isna(self.values).all(axis=0))
-        if held.all() or not held.any():
+        filled = np.asarray(~pd.isna(self.values).all(axis=0))
+        if filled.all() or not filled.any():
             return self
-        keys = tuple(key for key, keep in zip(self.keys, held, strict=True) if keep)
-        return replace(self, keys=keys, values=self.values[:, held])
+        keys = tuple(key for key, keep in zip(self.keys, filled, strict=True) if keep)
+        return replace(self, keys=keys, values=self.values[:, filled])
 
     def places(self, keys: Sequence[Key]) -> list[int]:
         """Return where the keys of this block stand among `keys`."""
@@ -90,8 +90,8 @@ def joined(
 
 def _side_by_side(tables: Sequence[Array], index: pd.Index[Any]) -> pd.DataFrame:
     if len({table.dtype for table in tables}) == 1:
-        whole = tables[0] if len(tables) == 1 else np.hstack(tables)
-        return _with_dtypes(pd.DataFrame(whole, index=index, copy=False))
+        combined = tables[0] if len(tables) == 1 else np.hstack(tables)
+        return _with_dtypes(pd.DataFrame(combined, index=index, copy=False))
     frames = [_with_dtypes(pd.DataFrame(table, index=index, copy=False)) for table in tables]
     return pd.concat(frames, axis=1)
 
@@ -111,8 +111,8 @@ def _with_dtypes(table: pd.DataFrame) -> pd.DataFrame:
 def _is_large_beside_nulls(column: pd.Series[Any]) -> bool:
     if pd.api.types.infer_dtype(column, skipna=True) != "integer":
         return False
-    held = column.dropna()
-    return len(held) < len(column) and EXACT < max(map(abs, held)) < 2**63
+    present = column.dropna()
+    return len(present) < len(column) and EXACT < max(map(abs, present)) < 2**63
 
 
 def _labels(blocks: Sequence[Block], names: Sequence[str]) -> pd.MultiIndex:
@@ -231,13 +231,13 @@ def _block(grid: _Grid, name: str, options: PivotOptions) -> Block:
 def _aggregated_cells(grid: _Grid, name: str, options: PivotOptions, cells: Array, shape: tuple[int, int]) -> Array:
     """Return the aggregate of every cell that has rows, null for the others."""
     spec = options.aggregates[name]
-    held = np.flatnonzero(np.bincount(cells, minlength=shape[0] * shape[1]))
-    if len(held) < shape[0] * shape[1]:
+    filled = np.flatnonzero(np.bincount(cells, minlength=shape[0] * shape[1]))
+    if len(filled) < shape[0] * shape[1]:
         dense = np.empty(shape[0] * shape[1], dtype=np.int64)
-        dense[held] = np.arange(len(held))
+        dense[filled] = np.arange(len(filled))
         cells = dense[cells]
-    made = aggregated(grid.frame[spec.column or name], spec, cells, len(held), option=f"aggregates.{name}")
-    return scattered(made, held, shape)
+    made = aggregated(grid.frame[spec.column or name], spec, cells, len(filled), option=f"aggregates.{name}")
+    return scattered(made, filled, shape)
 
 
 def _with_totals(block: Block, grid: _Grid, name: str, options: PivotOptions) -> Block:

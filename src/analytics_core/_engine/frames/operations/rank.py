@@ -36,13 +36,13 @@ def percentile_ranks(values: Array, codes: Array, size: int) -> Array:
     order = stable_order((codes, values))
     group, ordered = codes[order], values[order]
     counts = np.bincount(codes, minlength=size)
-    held = np.bincount(codes[values == values], minlength=size)  # noqa: PLR0124 - only NaN differs from itself
+    valid_counts = np.bincount(codes[values == values], minlength=size)  # noqa: PLR0124 - only NaN differs from itself
     starts = np.flatnonzero(np.concatenate(([True], (group[1:] != group[:-1]) | (ordered[1:] != ordered[:-1]))))
     lengths = np.diff(starts, append=len(values))
     of_run = group[starts]
     before = starts - (np.cumsum(counts) - counts)[of_run]
     with np.errstate(all="ignore"):
-        shares = (before + (lengths + 1) / 2) / held[of_run]
+        shares = (before + (lengths + 1) / 2) / valid_counts[of_run]
     shares[np.isnan(ordered[starts])] = np.nan
     ranks = np.empty(len(values))
     ranks[order] = np.repeat(shares, lengths)

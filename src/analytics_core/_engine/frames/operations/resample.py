@@ -102,8 +102,8 @@ def _of_numbers(table: pd.DataFrame, method: ResampleMethod) -> tuple[pd.DataFra
     fit = [is_numeric(table.iloc[:, place]) for place in range(len(table.columns))]
     if all(fit) or not any(fit):
         return table, ()
-    left_out = [label for label, fits in zip(labels(table), fit, strict=True) if not fits]
-    return table.loc[:, fit], (f"{method.value} needs numbers; left out: {listed(left_out)}",)
+    omitted = [label for label, fits in zip(labels(table), fit, strict=True) if not fits]
+    return table.loc[:, fit], (f"{method.value} needs numbers; left out: {listed(omitted)}",)
 
 
 def _in_order(frame: pd.DataFrame) -> pd.DataFrame:

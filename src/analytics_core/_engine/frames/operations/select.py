@@ -31,8 +31,8 @@ def apply(frame: pd.DataFrame, options: SelectOptions) -> pd.DataFrame:
 def _places(frame: pd.DataFrame, options: SelectOptions) -> list[int]:
     present, under = labels(frame), places_by_name(frame)
     chosen = [place for name in options.columns for place in under[name]] if options.columns else range(len(present))
-    left_out = set(options.exclude)
-    return [place for place in chosen if present[place] not in left_out]
+    excluded = set(options.exclude)
+    return [place for place in chosen if present[place] not in excluded]
 
 
 def _renamed(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:

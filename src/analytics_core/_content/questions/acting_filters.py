@@ -18,7 +18,13 @@ from analytics_core._content.questions.dashboard_filters import (
     named_filters,
 )
 from analytics_core._content.questions.extra_filters import ExtraFilters, KnowsName, masked_filters, with_filters
-from analytics_core._content.questions.filter_values import SHAPE, as_meant, asked_by, asked_by_mask, value_of_mask
+from analytics_core._content.questions.filter_values import (
+    SHAPE,
+    as_meant,
+    filters_of_mask,
+    filters_of_value,
+    value_of_mask,
+)
 from analytics_core._content.questions.picks import Picks, acting_picks, chart_key
 from analytics_core._content.questions.queries import JobQueries
 from analytics_core._engine.results.answer import ChartData
@@ -60,7 +66,7 @@ class GivenState:
 
     filters: Mapping[str, Any] = field(default_factory=dict)
     cross_filters: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    kept: Masks = field(default_factory=dict)
+    permalink_state: Masks = field(default_factory=dict)
     active_tabs: frozenset[str] = frozenset()
     extra: ExtraFilters = _NOTHING
 
@@ -69,10 +75,10 @@ def given_state(
     *,
     filters: Mapping[str, Any] | None = None,
     cross_filters: Mapping[int, Mapping[str, Any]] | None = None,
-    kept: Mapping[str, Any] | None = None,
+    state: Mapping[str, Any] | None = None,
     extra: ExtraFilters = _NOTHING,
 ) -> GivenState:
-    """Return what a caller sets; `kept` is the state of a permalink.
+    """Return what a caller sets; `state` is the state of a permalink.
 
     Raises:
         PayloadSchemaError: an argument is no mapping.
@@ -80,11 +86,11 @@ def given_state(
     for name, value in (("filters", filters), ("cross_filters", cross_filters)):
         if not isinstance(value, Mapping | None):
             raise payload_error(SHAPE, name, "must be an object")
-    masks, tabs = (kept or {}).get("dataMask"), (kept or {}).get("activeTabs")
+    masks, tabs = (state or {}).get("dataMask"), (state or {}).get("activeTabs")
     return GivenState(
         filters=filters or {},
         cross_filters={chart_key(key): value for key, value in (cross_filters or {}).items()},
-        kept=masks if isinstance(masks, Mapping) else {},
+        permalink_state=masks if isinstance(masks, Mapping) else {},
         active_tabs=frozenset(tabs or ()),
         extra=extra,
     )
@@ -147,16 +153,20 @@ def acting_filters(dashboard: Dashboard, given: GivenState, queries: JobQueries)
     picks, notes = acting_picks(
         dashboard,
         given.cross_filters,
-        given.kept,
-        asked_by=partial(_asked_by_chart, acting, queries),
+        given.permalink_state,
+        context_of=partial(_requested_by_chart, acting, queries),
         holds=queries.holds,
     )
     known = {*setting.declared, *map(str, dashboard.chart_ids)}
-    unknown = [f"the permalink sets {key!r}, which the dashboard has no more" for key in given.kept if key not in known]
+    unknown = [
+        f"the permalink sets {key!r}, which the dashboard has no more"
+        for key in given.permalink_state
+        if key not in known
+    ]
     return replace(acting, picks=picks, notes=(*notes, *unknown))
 
 
-def _asked_by_chart(acting: ActingFilters, queries: JobQueries, chart_id: int) -> ChartDataQueryContext | None:
+def _requested_by_chart(acting: ActingFilters, queries: JobQueries, chart_id: int) -> ChartDataQueryContext | None:
     """Return what a chart asks while the filters of its dashboard act; None where it asks the actor nothing."""
     try:
         chart = queries.chart(chart_id)
@@ -172,7 +182,7 @@ class _Setting:
         self.declared = {item.key: item for item in all_filters(dashboard)}
         self._dashboard = dashboard
         self._given = {self._key(name): value for name, value in given.filters.items()}
-        self._kept = given.kept
+        self._stored = given.permalink_state
         self._queries = queries
         self._found: dict[str, ActingFilter] = {}
 
@@ -216,27 +226,27 @@ class _Setting:
         """Return the value of a filter, who set it, and what it asks."""
         if declared.key in self._given:
             return self._of_caller(declared, self._given[declared.key])
-        for mask, set_by in ((self._kept.get(declared.key), "permalink"), (declared.default_mask, "default")):
+        for mask, set_by in ((self._stored.get(declared.key), "permalink"), (declared.default_mask, "default")):
             if isinstance(mask, Mapping) and (
                 set_by == "permalink" or mask.get("extraFormData") or value_of_mask(mask)
             ):
-                return value_of_mask(mask), set_by, self._asked(declared, mask)
+                return value_of_mask(mask), set_by, self._filters_of_mask(declared, mask)
         if declared.control("defaultToFirstItem") and declared.kind is FilterKind.VALUES and declared.targets:
             return self._first_item(declared, below)
         return None, None, _NOTHING
 
     def _of_caller(self, declared: DeclaredFilter, value: Any) -> tuple[Any, str | None, ExtraFilters]:
         if not isinstance(value, Mapping):
-            return value, "caller", asked_by(declared, value)
+            return value, "caller", filters_of_value(declared, value)
         if not isinstance(value.get("extraFormData"), Mapping):
             raise payload_error(SHAPE, f"filters.{declared.name}", "a data mask must hold the object extraFormData")
-        return value_of_mask(value), "caller", self._asked(declared, value)
+        return value_of_mask(value), "caller", self._filters_of_mask(declared, value)
 
-    def _asked(self, declared: DeclaredFilter, mask: Mapping[str, Any]) -> ExtraFilters:
+    def _filters_of_mask(self, declared: DeclaredFilter, mask: Mapping[str, Any]) -> ExtraFilters:
         """Return what a data mask asks; the one of columns to group by shows them, and asks nothing else."""
         if declared.kind is FilterKind.GROUP_BY:
-            return asked_by(declared, value_of_mask(mask))
-        asks = asked_by_mask(mask)
+            return filters_of_value(declared, value_of_mask(mask))
+        asks = filters_of_mask(mask)
         if self._queries is None:
             return asks
         holds = partial(self._queries.holds, declared.dataset_id)
@@ -245,7 +255,7 @@ class _Setting:
     def _first_item(self, declared: DeclaredFilter, below: frozenset[str]) -> tuple[Any, str | None, ExtraFilters]:
         rows = self.options(declared, below, search=None, row_limit=1).raise_for_error().results[0].rows()
         values = [rows[0][0]] if rows else []
-        return values, "first item", asked_by(declared, values)
+        return values, "first item", filters_of_value(declared, values)
 
     def options(
         self, declared: DeclaredFilter, below: frozenset[str], *, search: str | None, row_limit: int

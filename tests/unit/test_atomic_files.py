@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from analytics_core._tools.whole_files import write_asked, write_whole
+from analytics_core._tools.atomic_files import write_atomically, write_requested
 from analytics_core.errors import FileWriteError
 
 
@@ -30,7 +30,7 @@ def full_disk() -> Iterator[None]:
 def test_a_file_is_replaced_and_has_the_mode_asked_for(tmp_path: Path) -> None:
     target = tmp_path / "out.zip"
     target.write_bytes(b"before")
-    write_whole(target, b"after", mode=0o640)
+    write_atomically(target, b"after", mode=0o640)
     assert (target.read_bytes(), stat.S_IMODE(target.stat().st_mode)) == (b"after", 0o640)
 
 
@@ -39,7 +39,7 @@ def test_a_full_disk_leaves_the_file_of_before_and_nothing_beside_it(tmp_path: P
     target = tmp_path / "out.zip"
     target.write_bytes(b"before")
     with pytest.raises(OSError, match="too large") as failed:
-        write_whole(target, b"x" * 100_000)
+        write_atomically(target, b"x" * 100_000)
     assert failed.value.filename == str(target)
     assert (os.listdir(tmp_path), target.read_bytes()) == (["out.zip"], b"before")
 
@@ -49,7 +49,7 @@ def test_a_pipe_is_written_and_stays_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
     reader.start()
-    write_whole(pipe, b"content")
+    write_atomically(pipe, b"content")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     reader.join(10)
     assert read == [b"content"]
@@ -59,13 +59,13 @@ def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
     target, link = tmp_path / "target.zip", tmp_path / "link.zip"
     target.write_bytes(b"before")
     link.symlink_to(target)
-    write_whole(link, b"after")
+    write_atomically(link, b"after")
     assert (link.is_symlink(), target.read_bytes()) == (True, b"after")
 
 
 def test_a_path_that_ends_like_a_folder_makes_no_file(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
-        write_whole(f"{tmp_path}/bundle/", b"x")
+        write_atomically(f"{tmp_path}/bundle/", b"x")
     assert os.listdir(tmp_path) == []
 
 
@@ -73,7 +73,7 @@ def test_a_path_that_ends_like_a_folder_makes_no_file(tmp_path: Path) -> None:
 def test_a_folder_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(IsADirectoryError) as failed:
-        write_whole(tmp_path / name, b"content")
+        write_atomically(tmp_path / name, b"content")
     assert failed.value.filename == str(tmp_path / name)
     assert os.listdir(tmp_path) == ["folder"]
 
@@ -87,14 +87,14 @@ NOT_WRITTEN: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "told"), NOT_WRITTEN)
+@pytest.mark.parametrize(("name", "message"), NOT_WRITTEN)
 def test_a_file_that_a_caller_named_and_cannot_be_written_is_told_with_its_path(
-    tmp_path: Path, name: str, told: str
+    tmp_path: Path, name: str, message: str
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
-    with pytest.raises(FileWriteError, match=f"(?i){told}") as failed:
-        write_asked(tmp_path / name, b"rows")
+    with pytest.raises(FileWriteError, match=f"(?i){message}") as failed:
+        write_requested(tmp_path / name, b"rows")
     assert str(tmp_path) in str(failed.value)
     assert failed.value.status == 400
 
@@ -102,4 +102,4 @@ def test_a_file_that_a_caller_named_and_cannot_be_written_is_told_with_its_path(
 @pytest.mark.parametrize("path", [5, None, b"a.csv"])
 def test_a_file_needs_a_path(path: object) -> None:
     with pytest.raises(FileWriteError, match=r"a file has a path such as 'sales\.png', not"):
-        write_asked(path, b"rows")  # type: ignore[arg-type]  # what a caller may write
+        write_requested(path, b"rows")  # type: ignore[arg-type]  # what a caller may write

@@ -1,4 +1,4 @@
-"""Files that a call writes: whole or not at all (`write_whole`), or as any program would (`write_asked`)."""
+"""Files that a call writes: whole or not at all (`write_atomically`), or as any program would (`write_requested`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from analytics_core.errors import FileWriteError
 from analytics_core.errors.base import short_repr
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o600) -> None:
+def write_atomically(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o600) -> None:
     """Write a file as a whole: whoever reads the path meanwhile finds the one before, or this one.
 
     A link stays, and what it leads to is written. Pipes and devices are written into, never replaced.
@@ -34,13 +34,13 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o6
         raise
 
 
-def write_asked(path: str | os.PathLike[str], content: bytes) -> Path:
+def write_requested(path: str | os.PathLike[str], content: bytes) -> Path:
     """Write a file that a caller named, with the rights of all files that they make, and return its path.
 
     Raises:
         FileWriteError: it cannot be written; the message says why and what would work.
     """
-    file = asked_path(path)
+    file = requested_path(path)
     try:
         file.write_bytes(content)
     except (OSError, ValueError) as error:
@@ -48,7 +48,7 @@ def write_asked(path: str | os.PathLike[str], content: bytes) -> Path:
     return file
 
 
-def asked_path(path: object) -> Path:
+def requested_path(path: object) -> Path:
     """Return the path that a caller gave; FileWriteError when it is none."""
     if not isinstance(path, str | os.PathLike):
         raise FileWriteError(f"a file has a path such as 'sales.png', not {short_repr(path)}")

@@ -196,7 +196,7 @@ def _verdict(rule: RowRule, place: str, actor: Actor) -> RuleVerdict:
 
 
 def _why(rule: RowRule, actor: Actor) -> str:
-    held = sorted(role.name for role in actor.roles if role.id in rule.role_ids)
+    role_names = sorted(role.name for role in actor.roles if role.id in rule.role_ids)
     if rule.filter_type is RowRuleType.REGULAR:
-        return f"has its role {', '.join(held)}" if held else "has none of its roles"
-    return f"excepted by the role {', '.join(held)}" if held else "has none of the excepted roles"
+        return f"has its role {', '.join(role_names)}" if role_names else "has none of its roles"
+    return f"excepted by the role {', '.join(role_names)}" if role_names else "has none of the excepted roles"

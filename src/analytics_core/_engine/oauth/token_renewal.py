@@ -142,17 +142,17 @@ class OAuthTokens:
 
         A record comes back when it is still to be renewed, by somebody else: the one who did has ended or given up.
         """
-        found, was_held = self._stored.look_again(owner)
+        found, was_locked = self._stored.look_again(owner)
         waited_s = 0.0
         while isinstance(found, OAuth2TokenRecord) and waited_s < pause_s:
             step_s = min(_LOOK_AGAIN_S, pause_s - waited_s)
             self._sleeper.sleep(step_s)
             waited_s += step_s
-            found, is_held = self._stored.look_again(owner)
-            if was_held and not is_held:
+            found, is_locked = self._stored.look_again(owner)
+            if was_locked and not is_locked:
                 self._sleeper.sleep(_LOOK_AGAIN_S)  # the lock is let go a moment after its claim
                 break
-            was_held = was_held or is_held
+            was_locked = was_locked or is_locked
         return found
 
     def _renewed_under(self, lease: Lease, owner: TokenOwner, client: OAuth2Client, began_s: float) -> str | None:
@@ -161,13 +161,13 @@ class OAuthTokens:
             claimed = self._stored.claim(owner, for_s=self._lock_s)  # ends no earlier than the lock, which began before
             if not isinstance(claimed, OAuth2TokenRecord):
                 return claimed
-            return self._asked(claimed, client, began_s)
+            return self._request_grant(claimed, client, began_s)
         finally:
             with suppress(Exception):  # whatever a lock says: it ends by itself
                 self._lock.release(lease)
             self._renewing.discard(lease.owner)
 
-    def _asked(self, claimed: OAuth2TokenRecord, client: OAuth2Client, began_s: float) -> str | None:
+    def _request_grant(self, claimed: OAuth2TokenRecord, client: OAuth2Client, began_s: float) -> str | None:
         """Ask the provider and store what it gives, before the lock may end."""
         assert claimed.refresh_token is not None  # noqa: S101 - only such records are renewed; tells the type checker
         try:
@@ -180,9 +180,9 @@ class OAuthTokens:
             with suppress(AnalyticsError):  # what went wrong first is told
                 self._stored.give_up(claimed)
             raise
-        return self._stored.give_up(claimed) if grant is None else self._kept(claimed, grant, began_s)
+        return self._stored.give_up(claimed) if grant is None else self._store_grant(claimed, grant, began_s)
 
-    def _kept(self, claimed: OAuth2TokenRecord, grant: TokenGrant, began_s: float) -> str | None:
+    def _store_grant(self, claimed: OAuth2TokenRecord, grant: TokenGrant, began_s: float) -> str | None:
         """Store what the provider gave, again and again while the lock holds: the former token is of no use now."""
         while True:
             try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from analytics_core._content.questions.acting import acting_filters, given_state
+from analytics_core._content.questions.acting_filters import acting_filters, given_state
 from analytics_core._content.questions.contexts import context_with
 from analytics_core._content.questions.extra_filters import ExtraFilters, GivenFilters, given_filters
 from analytics_core._content.questions.queries import ChartQueries
@@ -17,7 +17,7 @@ from analytics_core.errors import NotFoundError
 _SHAPE: Final = "ChartCacheWarmUpRequestSchema"
 
 
-class ShownCharts:
+class ActorChartContexts:
     """Gives the questions of charts as one actor asks them."""
 
     def __init__(self, runtime: ContentRuntime, actor: Actor) -> None:
@@ -32,10 +32,10 @@ class ShownCharts:
         Raises:
             QueryError: the chart stores neither a query context nor a form.
         """
-        chart, asked = self.around(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
+        chart, filters = self.around(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
         queries = ChartQueries(self._runtime, self._actor)
         contexts = self._runtime.chart_contexts
-        return chart, context_with(contexts, chart, asked, queries.chart, queries.knows_name)[0]
+        return chart, context_with(contexts, chart, filters, queries.chart, queries.knows_name)[0]
 
     def around(
         self, chart_id: int, *, dashboard_id: int | None, extra_filters: GivenFilters
@@ -47,7 +47,7 @@ class ShownCharts:
             NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
             PayloadSchemaError: `extra_filters` are no filters, or fields of the chart's form cannot be used.
         """
-        asked = given_filters(extra_filters, shape=_SHAPE)
+        filters = given_filters(extra_filters, shape=_SHAPE)
         with self._runtime.store.unit_of_work() as unit:
             reader = Reader(unit, self._runtime.policy, self._actor)
             chart = reader.chart(chart_id)
@@ -56,5 +56,5 @@ class ShownCharts:
         if dashboard is not None:
             if chart.id not in dashboard.chart_ids:
                 raise NotFoundError("chart", chart.id, place=f"on dashboard {dashboard.id}")
-            asked = acting_filters(dashboard, given_state(extra=asked), queries).on(chart)
-        return chart, asked
+            filters = acting_filters(dashboard, given_state(extra=filters), queries).on(chart)
+        return chart, filters

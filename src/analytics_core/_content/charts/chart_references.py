@@ -22,7 +22,7 @@ GONE: Final = object()
 NewValue = Callable[[str, Any, str], Any]
 """What a value that names a record becomes, by the kind (`CHART`, `LAYER`, "" for none), the value, and its place."""
 
-_SHOWN: Final = {"NATIVE": LAYER, "line": CHART, "table": CHART}
+_LAYER_KINDS: Final = {"NATIVE": LAYER, "line": CHART, "table": CHART}
 """The kind of record that a layer shows, by the type of its source."""
 
 _LAYERS: Final = "annotation_layers"
@@ -47,9 +47,9 @@ def with_new_values(value: Any, new_value: NewValue) -> Any:
         layers = (_layer(layer, new_value) for layer in content[_LAYERS])
         content[_LAYERS] = [layer for layer in layers if layer is not GONE]
     if isinstance(content.get(_MAPS), list) and content[_MAPS]:
-        shown = (new_value(CHART, item, _MAPS) for item in content.pop(_MAPS))
-        if left := [item for item in shown if item is not GONE]:
-            content[_MAPS] = left
+        maps = (new_value(CHART, item, _MAPS) for item in content.pop(_MAPS))
+        if remaining := [item for item in maps if item is not GONE]:
+            content[_MAPS] = remaining
     return content
 
 
@@ -57,12 +57,12 @@ def _layer(layer: Any, new_value: NewValue) -> Any:
     if not isinstance(layer, dict) or layer.get("annotationType", layer.get("annotation_type")) == "FORMULA":
         return layer
     source = layer.get("sourceType", layer.get("source_type"))
-    kind = _SHOWN.get(source, "") if isinstance(source, str) else ""
+    kind = _LAYER_KINDS.get(source, "") if isinstance(source, str) else ""
     value = new_value(kind, layer.get("value"), f"annotation layer {str(layer.get('name'))!r}")
     return GONE if value is GONE else {**layer, "value": value}
 
 
-def shown_id(value: Any) -> int | None:
+def record_id_of(value: Any) -> int | None:
     """Return the id in what names a record; clients write it as a number or as digits."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < _LONGEST_DIGITS:
         return int(value)
@@ -85,7 +85,7 @@ def _remapped(text: str | None, chart_id: int, new_ids: Ids) -> str | None:
     """Return a JSON text that speaks of the copies; the same text where it speaks of no chart."""
 
     def of_copies(kind: str, value: Any, _place: str) -> Any:
-        new = new_ids.get(shown_id(value) or 0) if kind == CHART else None
+        new = new_ids.get(record_id_of(value) or 0) if kind == CHART else None
         return value if new is None else type(value)(new)
 
     before = json_object(text)
@@ -98,5 +98,5 @@ def _remapped(text: str | None, chart_id: int, new_ids: Ids) -> str | None:
 
 def _form_data(content: Mapping[str, Any], chart_id: int) -> dict[str, Any]:
     """Return form data that name this chart where they named one, and no dashboards."""
-    left = {name: value for name, value in content.items() if name not in _OF_DASHBOARDS}
-    return {**left, "slice_id": chart_id} if "slice_id" in left else left
+    remaining = {name: value for name, value in content.items() if name not in _OF_DASHBOARDS}
+    return {**remaining, "slice_id": chart_id} if "slice_id" in remaining else remaining
