@@ -1,4 +1,7 @@
-"""What sends messages to people: notifiers for mail servers and chats, to be handed to a core."""
+"""What sends messages to people: notifiers for mail servers and chats, to be handed to a core.
+
+One of your own keeps the promise of `analytics_core.ports.Notifier`, and is handed over the same way.
+"""
 
 from __future__ import annotations
 
