@@ -36,7 +36,7 @@ def read_contract(path: Path, ours: Mapping[str, Shape]) -> ContractFile:
             kind = "answer" if answers else "strict"
         shapes[name] = Shape(name=name, kind=kind, rules=rules)
         samples |= {(name, field): facts["sample"] for field, facts in given["fields"].items() if "sample" in facts}
-    return ContractFile(shapes=shapes, not_displayed=frozenset(content["not_displayed"]), samples=samples)
+    return ContractFile(shapes=shapes, not_displayed=frozenset(content["not_shown"]), samples=samples)
 
 
 def _rule(shape: str, name: str, facts: Mapping[str, Any]) -> Rule:

@@ -123,9 +123,9 @@ def test_connecting_loads_nothing_that_a_connection_does_not_need(shop: str) -> 
     assert len(ours) <= 210
 
 
-def test_a_core_loads_no_package_that_seals_before_there_is_a_secret() -> None:
+def test_a_core_loads_nothing_that_it_may_never_need() -> None:
     loaded = _modules_loaded_by(CORE)
-    assert (HEAVY_LATER | {"cryptography"}) & loaded == set()
+    assert HEAVY_LATER & loaded == set()
     assert _too_early(_of_ours(loaded)) == set()
     assert len(_of_ours(loaded)) <= 170
 

@@ -83,7 +83,7 @@ def test_locks_that_other_threads_hold_are_free_in_a_child(on_files: AnalyticsCo
     runtime = on_files._runtime
 
     def hold() -> None:
-        with runtime.parts.cache._lock, runtime.actors._stored._guard, runtime.parts.store._counting:
+        with runtime.parts.cache._lock, runtime.actors._cached._guard, runtime.parts.store._counting:
             locked.set()
             over.wait(CHILD_S)
 

@@ -262,7 +262,7 @@ def test_a_run_that_draws_while_its_process_ends_is_left_to_others(tmp_path: Pat
         world.clock.advance(HOUR)
         world.host.scheduler.tick(wait=False)
         assert begun.wait(20)
-        (job,) = world.host._runtime.content.job_registry._retained.values()
+        (job,) = world.host._runtime.content.job_registry._jobs.values()
         ending = threading.Thread(target=world.host.close)
         ending.start()
         while not job.cancel.cancelled:

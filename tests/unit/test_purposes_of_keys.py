@@ -11,8 +11,6 @@ from typing import Any
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.architecture.source import source_files
@@ -25,7 +23,6 @@ from analytics_core._engine.rights.keys import (
     EntrySeal,
     Purpose,
     derived_key,
-    hkdf,
     is_marked,
     marked_key,
     permalink_keys,
@@ -274,9 +271,3 @@ def test_claims_are_those_that_this_test_knows(world: GuestWorld) -> None:
     assert world.clock.now() == NOW
     signed: dict[str, Any] = jwt.decode(world.token("acme"), options={"verify_signature": False})
     assert set(signed) == set(claims(world))
-
-
-@given(st.binary(min_size=1, max_size=200), st.binary(max_size=100), st.integers(min_value=1, max_value=200))
-def test_keys_are_derived_as_the_package_of_the_seals_does(secret: bytes, info: bytes, length: int) -> None:
-    expected = HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(secret)
-    assert hkdf(secret, info, length=length) == expected

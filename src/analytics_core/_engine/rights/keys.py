@@ -35,12 +35,10 @@ def derived_key(secret: Secret, purpose: Purpose, *, length: int = 32) -> bytes:
 
 def hkdf(secret: bytes, info: bytes, *, length: int) -> bytes:
     """Return bytes derived from a secret: HKDF with SHA-256 and no salt (RFC 5869)."""
-    extracted = hmac.digest(bytes(_DIGEST_BYTES), secret, "sha256")
-    block, blocks = b"", b""
-    for number in range(1, -(-length // _DIGEST_BYTES) + 1):
-        block = hmac.digest(extracted, block + info + bytes([number]), "sha256")
-        blocks += block
-    return blocks[:length]
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    return HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(secret)
 
 
 def permalink_keys(secrets: Sequence[Secret], kind: str, content: str) -> tuple[str, ...]:
@@ -53,7 +51,6 @@ def permalink_keys(secrets: Sequence[Secret], kind: str, content: str) -> tuple[
     return (*marked, *(base64.urlsafe_b64encode(digest[:24]).decode("ascii") for digest in digests))
 
 
-_DIGEST_BYTES: Final = 32
 _MARK_BYTES: Final = 6
 
 
