@@ -82,7 +82,7 @@ LATER = (
     *("_engine.oauth.flow", "_engine.oauth.state", "_engine.oauth.token_renewal"),
     *("_engine.querying", "_engine.rights.guest_tokens"),
     *("models.embedded", "models.log", "models.people", "models.postprocessing", "models.query", "models.report"),
-    *("models.table", "models.upload"),
+    *("models.table", "models.table"),
 )
 """Rooms and subjects that are loaded with their first use."""
 

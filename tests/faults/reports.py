@@ -115,7 +115,7 @@ def _looks_ms(world: ReportWorld, tally: Tally, count: int) -> tuple[float, floa
             schedule_id = unit.report_schedules.append(copy, actor_id=None)
             later = clock.now() + timedelta(seconds=1 if number < DUE_AT_ONCE else 10**6)
             unit.report_progress.append(ReportProgress(schedule_id=schedule_id, next_due_on=later), actor_id=None)
-    due = DueRuns(store, on_time_s=300.0, lease_s=30.0, is_leased=lambda *_: True)
+    due = DueRuns(store, on_time_s=300.0, lease_s=30.0, is_claimed=lambda *_: True)
     idle_ms = min(_cpu_ms(lambda: due.due(clock.now())) for _ in range(20))
     clock.advance(timedelta(seconds=1))
     found = due.due(clock.now())

@@ -14,8 +14,8 @@ from tests.support.shop import ORDERS, add_reader, context, hosted_core, shop_ur
 from analytics_core import AnalyticsCore, errors
 from analytics_core._records.people import User
 from analytics_core.models.enums import QueryStatus
+from analytics_core.models.parsing.query_context import parse_query_context
 from analytics_core.models.query import ChartDataQueryContext
-from analytics_core.models.query_context import parse_query_context
 from analytics_core.testing.sample_data import make_shop
 
 FAST: dict[str, Any] = {"metrics": ["count"]}

@@ -18,7 +18,7 @@ from analytics_core._content.lookups.chart_contexts import ChartContexts
 from analytics_core._superset.field_names import QUERY_WORDS
 from analytics_core._superset.registry import ChartKinds
 from analytics_core.errors import AnalyticsError, PayloadError
-from analytics_core.models.query_context import parse_query_context
+from analytics_core.models.parsing.query_context import parse_query_context
 
 KINDS = ChartKinds()
 CONTEXTS = ChartContexts(KINDS)

@@ -17,8 +17,8 @@ from analytics_core._engine.engines.registry import installed_engines
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import RowFilter
+from analytics_core.models.parsing.query_context import parse_query_context
 from analytics_core.models.query import ChartDataQueryObject
-from analytics_core.models.query_context import parse_query_context
 
 NOW = datetime(2024, 7, 15, 10, 30, 45, tzinfo=UTC)
 ENGINES = installed_engines(())

@@ -22,7 +22,7 @@ from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import User
 from analytics_core._superset.registry import ChartKinds
 from analytics_core.errors import LimitError, PayloadError, PayloadFormatError
-from analytics_core.models.query_context import parse_query_context
+from analytics_core.models.parsing.query_context import parse_query_context
 from analytics_core.testing.store.records import a_chart
 
 ANNA = Actor(user=User(id=2, username="anna"))

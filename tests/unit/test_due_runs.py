@@ -30,7 +30,7 @@ class World:
 
     def __init__(self, store: MetadataStore) -> None:
         self.store = store
-        self.due_runs = DueRuns(store, on_time_s=300.0, lease_s=30.0, is_leased=lambda *_: self.is_retained)
+        self.due_runs = DueRuns(store, on_time_s=300.0, lease_s=30.0, is_claimed=lambda *_: self.is_retained)
         self.is_retained: bool | None = True
         self.made = 0
 

@@ -20,7 +20,7 @@ from analytics_core._superset.field_names import DRAWN, QUERY_WORDS
 from analytics_core._superset.payload import BuiltPayload, Fidelity, build_payload
 from analytics_core._superset.registry import ChartKinds, installed_chart_kinds
 from analytics_core.errors import PayloadSchemaError, SettingsError
-from analytics_core.models.query_context import parse_query_context
+from analytics_core.models.parsing.query_context import parse_query_context
 
 KINDS = ChartKinds()
 SALES = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "sales"}, "label": "SUM(sales)"}

@@ -13,8 +13,8 @@ from tests.support.guests import QUERY, RULE, GuestWorld, chart, context, dashbo
 
 from analytics_core import AnalyticsCore, errors
 from analytics_core._content.guests.requests import StoredRequest, answerable
+from analytics_core.models.parsing.query_context import parse_query_context
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
-from analytics_core.models.query_context import parse_query_context
 
 BONN, KIEL = {"city": "Bonn", "revenue": 40}, {"city": "Kiel", "revenue": 20}
 

@@ -19,14 +19,7 @@ from tests.support.guests import KEY, NOW, QUERY, GuestWorld, claims, context, f
 
 from analytics_core import errors
 from analytics_core._core.adapters.secret_box import AesGcmSecretBox
-from analytics_core._engine.rights.keys import (
-    EntrySeal,
-    Purpose,
-    derived_key,
-    is_marked,
-    marked_key,
-    permalink_keys,
-)
+from analytics_core._engine.rights.keys import EntrySeal, Purpose, derived_key, is_marked, marked_key, permalink_keys
 from analytics_core._records.secret import Secret
 
 DOORS = ("guest", "secret", "chart permalink", "dashboard permalink", "form data", "cache", "job")

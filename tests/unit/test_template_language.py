@@ -171,7 +171,7 @@ def test_all_work_is_paid_for(template: str, steps: int) -> None:
     budget = TemplateSteps(steps)
     values = replace(VALUES, template_params={"map": {"k": 1, "l": 2}}, steps=budget)
     assert TemplateRenderer().render(template, values).text is not None
-    assert budget.left == 0
+    assert budget.remaining == 0
     with pytest.raises(TemplateError, match="do too much work"):
         TemplateRenderer().render(template, replace(values, steps=TemplateSteps(steps - 1)))
 
@@ -344,4 +344,4 @@ def test_a_rendering_tells_what_it_read() -> None:
 
 
 def test_the_templates_of_a_request_share_a_million_steps() -> None:
-    assert TemplateSteps().left == 1_000_000
+    assert TemplateSteps().remaining == 1_000_000

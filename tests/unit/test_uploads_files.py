@@ -20,7 +20,7 @@ from tests.support.uploading import workbook
 from analytics_core._engine.files.limits import LONGEST_ROW, FileLimits
 from analytics_core._engine.files.reading import opened_table
 from analytics_core.errors import FileUploadError, PayloadSchemaError
-from analytics_core.models.upload import FileUploadOptions
+from analytics_core.models.table import FileUploadOptions
 
 LIMITS: Mapping[str, Any] = {
     "max_bytes": 20_000_000,

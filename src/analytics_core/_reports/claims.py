@@ -77,12 +77,12 @@ class DueRuns:
         *,
         on_time_s: float,
         lease_s: float,
-        is_leased: Callable[[UnitOfWork, str, timedelta], bool | None],
+        is_claimed: Callable[[UnitOfWork, str, timedelta], bool | None],
     ) -> None:
         self._store = store
         self._on_time = timedelta(seconds=on_time_s)
         self._lease = timedelta(seconds=lease_s)
-        self._is_claimed = is_leased
+        self._is_claimed = is_claimed
 
     def look(self, now: datetime) -> tuple[Sequence[ReportExecution], Sequence[ReportProgress]]:
         """Return what `open_runs` and `due` do, both as of one moment."""
@@ -187,10 +187,10 @@ class DueRuns:
             return False
         if run.lease_until is not None and run.lease_until > now:
             return True
-        is_leased = False if run.job_id is None else self._is_claimed(unit, run.job_id, ago)
-        if is_leased is None:
+        is_claimed = False if run.job_id is None else self._is_claimed(unit, run.job_id, ago)
+        if is_claimed is None:
             raise _UndecidedError
-        return is_leased
+        return is_claimed
 
     def _made_up_for(
         self, times: Sequence[datetime], policy: MissedRuns, *, now: datetime, is_all: bool

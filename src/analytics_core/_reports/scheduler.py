@@ -62,7 +62,7 @@ class Scheduler(Namespace):
             runtime.content.store,
             on_time_s=settings.report_on_time_s,
             lease_s=settings.job_lease_s,
-            is_leased=runtime.content.job_registry.is_claimed,
+            is_claimed=runtime.content.job_registry.is_claimed,
         )
 
     def tick(self, now: datetime | None = None, *, wait: bool = True) -> Tick:

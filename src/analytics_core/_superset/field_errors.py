@@ -20,7 +20,7 @@ from analytics_core.errors import (
 )
 from analytics_core.errors.base import short_repr
 from analytics_core.models.parsing import check_text
-from analytics_core.models.query_context import parse_query_context
+from analytics_core.models.parsing.query_context import parse_query_context
 
 _PLACE: Final = re.compile(
     r"\b(post_processing|metrics|columns|filters)\[(\d+)\]|\b(extras)\.(where|having)\b|^(is_timeseries):"

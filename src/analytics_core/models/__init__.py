@@ -23,16 +23,15 @@ if TYPE_CHECKING:
     from analytics_core.models.lists import *
     from analytics_core.models.log import *
     from analytics_core.models.parsing import parse as parse
+    from analytics_core.models.parsing.query_context import parse_query_context as parse_query_context
     from analytics_core.models.people import *
     from analytics_core.models.query import *
-    from analytics_core.models.query_context import parse_query_context as parse_query_context
     from analytics_core.models.references import *
     from analytics_core.models.report import *
     from analytics_core.models.results import *
     from analytics_core.models.shapes import SHAPES as SHAPES
     from analytics_core.models.sql_editor import *
     from analytics_core.models.table import *
-    from analytics_core.models.upload import *
 
 _NAMES = {
     "administrator": "FirstAdministrator",
@@ -53,8 +52,10 @@ _NAMES = {
         "DashboardListItem DashboardNativeFiltersUpdate DashboardPermalinkState DashboardPost DashboardPut "
         "RecordIds TagGet TagNames TagPost TagPut TagTarget TaggedRecord"
     ),
-    "upload": "FilePartMetadata FileUploadOptions UploadFileMetadata UploadedColumn UploadedTable",
-    "table": "DatabaseEngine DatabaseTableDetails TableColumnDetails TableForeignKey TableIndexDetails TableSample",
+    "table": (
+        "DatabaseEngine DatabaseTableDetails FilePartMetadata FileUploadOptions TableColumnDetails TableForeignKey "
+        "TableIndexDetails TableSample UploadFileMetadata UploadedColumn UploadedTable"
+    ),
     "database": (
         "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem "
         "DatabaseParameters DatabasePost DatabasePut DatabaseTable DatabaseTestConnection DatabaseValidateParameters "
@@ -95,7 +96,7 @@ _NAMES = {
         "ChartDataQueryContext ChartDataQueryObject FilterValue OrderKey PostProcessingOperation QueryColumn "
         "QueryMetric SavedMetric"
     ),
-    "query_context": "parse_query_context",
+    "parsing.query_context": "parse_query_context",
     "references": (
         "DashboardReference DashboardReferenceWithMetadata DatasetReference OnlyId OnlyIdPayload RoleReference "
         "TagReference UserDetails UserFirstName UserNames UserReference"

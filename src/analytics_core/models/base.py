@@ -32,8 +32,8 @@ from pydantic_core import CoreSchema, SchemaSerializer, core_schema
 from analytics_core._tools.display.blocks import MASK, Blocks
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core.models.display import record_blocks
-from analytics_core.models.meanings_of_queries import QUERY_MEANINGS
-from analytics_core.models.meanings_of_records import RECORD_MEANINGS
+from analytics_core.models.meanings.queries import QUERY_MEANINGS
+from analytics_core.models.meanings.records import RECORD_MEANINGS
 from analytics_core.models.strict_json import check_json_once
 
 MEANINGS: Mapping[str, str] = {**RECORD_MEANINGS, **QUERY_MEANINGS}

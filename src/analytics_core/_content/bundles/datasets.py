@@ -43,7 +43,7 @@ class DatasetOfBundle:
     found: Sequence[FoundColumn]
     put: DatasetPut
     notes: tuple[str, ...]
-    left: tuple[Problem, ...] = ()
+    omissions: tuple[Problem, ...] = ()
 
     def record(self, before: Dataset | None, database_id: int) -> Dataset:
         """Return the record to store; what is here already keeps its ids, its owners and its row rules.
@@ -88,11 +88,13 @@ def read_dataset(
     sql = runtime.engine.questions.templates.sample_source(plain, spec, request)
     found = runtime.engine.metadata.columns_of(actor, plain, database, sql=sql)
     fields, notes = _fields(document.content, [column.name for column in found], named)
-    rest: list[Problem] = []
+    omissions: list[Problem] = []
     while True:
         try:
             put = parse(DatasetPut, fields, shape=document.path)
-            entry = DatasetOfBundle(document=document, plain=plain, found=found, put=put, notes=notes, left=tuple(rest))
+            entry = DatasetOfBundle(
+                document=document, plain=plain, found=found, put=put, notes=notes, omissions=tuple(omissions)
+            )
             problems = runtime.engine.questions.fragments.problems(
                 entry.record(None, database.id), spec, request, before=None
             )
@@ -103,7 +105,7 @@ def read_dataset(
             faulty = [_PART.match(problem.path) for problem in error.problems]
             if not leaves_out or not all(faulty):
                 raise
-            rest += _named(document, error.problems, fields)
+            omissions += _named(document, error.problems, fields)
             lost = {(part["list"], int(part["number"])) for part in faulty if part is not None}
             for name in _PARTS:
                 fields[name] = [item for n, item in enumerate(fields[name]) if (name, n) not in lost]

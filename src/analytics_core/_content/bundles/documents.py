@@ -106,8 +106,8 @@ def read_documents(files: Mapping[str, bytes]) -> Documents:
         if remaining <= 0:
             problems.append(Problem(path="", message=f"the bundle has more than {MOST_VALUES} values"))
             break
-        counter = _Counter(path=path, left=min(remaining, MOST_VALUES_OF_ONE))
-        allowed = counter.left
+        counter = _Counter(path=path, remaining=min(remaining, MOST_VALUES_OF_ONE))
+        allowed = counter.remaining
         try:
             content = _content(path, text, counter)
             if PurePosixPath(path).name == _ABOUT_ITSELF:
@@ -121,7 +121,7 @@ def read_documents(files: Mapping[str, bytes]) -> Documents:
             problems.append(Problem(path=path, message=error.message))
             continue
         finally:
-            remaining -= allowed - counter.left
+            remaining -= allowed - counter.remaining
         if isinstance(document, SkippedFile):
             skipped.append(document)
         elif before := found.get((document.kind, document.key)):
@@ -138,12 +138,12 @@ class _Counter:
     """How many values the file at a path may still hold."""
 
     path: str
-    left: int
+    remaining: int
 
     def count(self, number: int = 1) -> None:
         """Count values; PayloadSchemaError for too many."""
-        self.left -= number
-        if self.left < 0:
+        self.remaining -= number
+        if self.remaining < 0:
             message = f"has more than {MOST_VALUES_OF_ONE} values, or the bundle more than {MOST_VALUES}"
             raise _broken(self.path, message)
 
@@ -209,7 +209,7 @@ def _check_events(path: str, text: str, counter: _Counter) -> None:
     depth = aliases = values = 0
     for event in yaml.parse(text, Loader=_loader()):
         values += isinstance(event, yaml.NodeEvent | yaml.DocumentStartEvent)
-        if values > counter.left:
+        if values > counter.remaining:
             counter.count(values)
         aliases += isinstance(event, yaml.AliasEvent)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

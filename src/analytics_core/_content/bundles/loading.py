@@ -129,7 +129,9 @@ class BundleLoader:
             if not new:
                 break
             failed = load.failed
-        omissions = dict.fromkeys((*reported, *(problem for one in plan.datasets for problem in one.left), *load.left))
+        omissions = dict.fromkeys(
+            (*reported, *(problem for one in plan.datasets for problem in one.omissions), *load.omissions)
+        )
         records = tuple(replace(record, id=None) if dry_run else record for record in load.records.values())
         return BundleReport(records=records, skipped=documents.skipped, left_out=tuple(omissions), is_dry_run=dry_run)
 

@@ -53,7 +53,7 @@ class Load:
         failed: what could not be stored, and why; nothing where it needs another one that failed.
         with_rules: whether roles and row rules come along.
         leaves_out: whether the rest is stored without what failed.
-        left: what records are stored without.
+        omissions: what records are stored without.
     """
 
     runtime: ContentRuntime
@@ -64,7 +64,7 @@ class Load:
     failed: dict[RecordKey, Sequence[Problem]]
     found: dict[RecordKey, Any] = field(default_factory=dict)
     records: dict[RecordKey, LoadedRecord] = field(default_factory=dict)
-    left: dict[Problem, None] = field(default_factory=dict)
+    omissions: dict[Problem, None] = field(default_factory=dict)
 
     @property
     def reader(self) -> Reader:
@@ -97,7 +97,7 @@ class Load:
             except (FailedBeforeError, NotFoundError) as error:
                 if not self.leaves_out:
                     raise
-                self.left[Problem(path=f"{document.path}: {place}", message=str(error))] = None
+                self.omissions[Problem(path=f"{document.path}: {place}", message=str(error))] = None
         return found
 
     def needed(self, kind: DocumentKind, key: str, find: Callable[[], Any]) -> Any:

@@ -53,8 +53,7 @@ from analytics_core.models.parsing import Payload, parse, payload_error
 
 if TYPE_CHECKING:
     from analytics_core._engine.gate.uploads import WrittenTable
-    from analytics_core.models.table import DatabaseEngine
-    from analytics_core.models.upload import FileUploadOptions, UploadedTable, UploadFileMetadata
+    from analytics_core.models.table import DatabaseEngine, FileUploadOptions, UploadedTable, UploadFileMetadata
 
 _TRIALS: Final = 2**62
 
@@ -275,7 +274,7 @@ class Databases(DatabaseContents):
             [('city', 'TEXT'), ('stores', 'INTEGER')]
         """
         from analytics_core._content.databases.uploads import uploaded_table
-        from analytics_core.models.upload import FileUploadOptions
+        from analytics_core.models.table import FileUploadOptions
 
         form = parse(FileUploadOptions, {} if options is None else options, shape="databases.upload options")
         check_schema(schema, shape="databases.upload")
@@ -310,7 +309,7 @@ class Databases(DatabaseContents):
             [('city', 'TEXT'), ('founded', 'DATE')]
         """
         from analytics_core._content.databases.uploads import upload_file_metadata
-        from analytics_core.models.upload import FileUploadOptions
+        from analytics_core.models.table import FileUploadOptions
 
         form = parse(FileUploadOptions, {} if options is None else options, shape="databases.upload options")
         check_schema(schema, shape="databases.upload")

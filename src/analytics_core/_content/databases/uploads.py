@@ -9,7 +9,7 @@ from analytics_core._engine.files.reading import FilePart
 from analytics_core._engine.files.table import FileColumn
 from analytics_core._engine.gate.uploads import WrittenTable
 from analytics_core.models.enums import FileKind
-from analytics_core.models.upload import FilePartMetadata, UploadedColumn, UploadedTable, UploadFileMetadata
+from analytics_core.models.table import FilePartMetadata, UploadedColumn, UploadedTable, UploadFileMetadata
 
 
 def uploaded_table(database_id: int, uploaded: WrittenTable) -> UploadedTable:

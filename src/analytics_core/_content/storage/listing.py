@@ -192,6 +192,8 @@ def conditions(
     for (name, operator, has_none), (place, value) in zip(shapes, values.items(), strict=True):
         link = kind.links.get(name)
         column = link.value_column if link else _listed(kind, name, query, cache)
+        if operator in _OF_VALUES:
+            column = _with_null(kind, name, column)
         many = operator == "in"
         in_text = many and isinstance(column.type, Integer)  # servers limit parameters
         dtype: TypeEngine[Any] = String() if operator in _SEARCHES else column.type
@@ -214,11 +216,16 @@ def _order(kind: RecordKind[Any], query: ListQuery, cache: StatementCache) -> li
     """Return the order: None last in both directions on every store; the id in the end, so that pages never overlap."""
     keys: list[ColumnElement[Any]] = []
     for name, descending in query.order_by:
-        column = _listed(kind, name, query, cache)
+        column = _with_null(kind, name, _listed(kind, name, query, cache))
         if not isinstance(column, Column) or column.nullable:
             keys.append(sa.case((column.is_(None), 1), else_=0))
         keys.append(column.desc() if descending else column.asc())
     return [*keys, kind.table.c.id.asc()]
+
+
+def _with_null(kind: RecordKind[Any], name: str, column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a column that is NULL where its field is None; equality compares the column itself, by its index."""
+    return sa.func.nullif(column, "", type_=column.type) if name in kind.blank_for_none else column
 
 
 def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> ColumnElement[Any]:
@@ -294,10 +301,6 @@ def _operand(kind: RecordKind[Any], item: ListFilter) -> tuple[str, Any]:
 
 def _checked_value(column: ColumnElement[Any], name: str, value: object) -> Any:
     py_type, wanted = _KINDS[type(column.type)]
-    if type(value) is str and py_type is str and value.isascii() and "\x00" not in value:
-        return value
-    if type(value) is int and py_type is int and value in INTEGERS:
-        return value
     if py_type is datetime and isinstance(value, str | datetime):
         value = _moment(value, name)
     if py_type is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST_INTEGER:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row
 from sqlalchemy.exc import DBAPIError
 
-from analytics_core._content.storage.column_types import INTEGERS, fits_integer
+from analytics_core._content.storage.column_types import fits_integer
 from analytics_core._content.storage.failures import ConstraintKind, failure_of, violated_key
 from analytics_core._content.storage.listing import (
     TOTAL,
@@ -96,7 +96,7 @@ class SqlRepository(Generic[Record]):
         """Return the record; NotFoundError when there is none."""
         kind = self._kind
         rows = None
-        if type(record_id) is int and record_id in INTEGERS:
+        if fits_integer(record_id):
             rows = kind.reader.rows(self._connection, kind.get_statement, {"record_id": record_id})
         if not rows:
             raise missing_record(kind.noun, record_id)
@@ -113,7 +113,7 @@ class SqlRepository(Generic[Record]):
 
     def get_many(self, record_ids: Collection[int], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
         """Return the records of these ids that exist, in the order of their ids; `without` is as in `ListQuery`."""
-        wanted = sorted({one for one in record_ids if type(one) is int and one in INTEGERS})
+        wanted = sorted({one for one in record_ids if fits_integer(one)})
         if not wanted:
             return ()
         rows = self._kind.reader.rows(self._connection, self._kind.get_many_statement, {"record_ids": wanted})
@@ -219,7 +219,7 @@ class SqlRepository(Generic[Record]):
         row["at_changed_on"] = now = cast("datetime", audit.changed_on).astimezone(UTC).replace(tzinfo=None)
         given = {"version": audit.version, "changed_by": audit.changed_by}
         same = {
-            "record_id": record.id if type(record.id) is int and record.id in INTEGERS else 0,
+            "record_id": record.id if fits_integer(record.id) else 0,
             "record_version": before.version,
         }
         try:

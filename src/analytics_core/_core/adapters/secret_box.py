@@ -5,16 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from analytics_core._engine.rights.keys import hkdf
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
 from analytics_core._records.secret import Secret
-from analytics_core._tools.once import Once
 from analytics_core.errors import PayloadFormatError, StoredDataError
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _FORMAT: Final = "ac1"
 _NONCE_BYTES: Final = 12
@@ -41,14 +40,14 @@ class AesGcmSecretBox:
 
     def __init__(self, key: Secret, *, previous_keys: tuple[Secret, ...] = ()) -> None:
         self._key_id = _key_id(key)
-        keys = {**{_key_id(previous): previous for previous in previous_keys}, self._key_id: key}
-        self._ciphers = {key_id: Once(partial(_cipher, each)) for key_id, each in keys.items()}
+        older = {_key_id(previous): _cipher(previous) for previous in previous_keys}
+        self._ciphers = {**older, self._key_id: _cipher(key)}
 
     def seal(self, text: str, *, context: str) -> str:
         """Return `text` sealed for `context`; PayloadFormatError when it is not valid Unicode."""
         nonce = os.urandom(_NONCE_BYTES)
         bound = _bound_data(self._key_id, context)
-        box = nonce + self._ciphers[self._key_id]().encrypt(nonce, _encoded(text), bound)
+        box = nonce + self._ciphers[self._key_id].encrypt(nonce, _encoded(text), bound)
         return f"{_FORMAT}.{self._key_id}.{base64.urlsafe_b64encode(box).decode('ascii')}"
 
     def open(self, sealed: str, *, context: str) -> str:
@@ -60,22 +59,18 @@ class AesGcmSecretBox:
                 "a stored secret was sealed with a key that is not known here; "
                 "name that key in Settings.previous_secret_keys or enter the secret again"
             )
-        from cryptography.exceptions import InvalidTag
-
         try:
-            return cipher().decrypt(parts.nonce, parts.ciphertext, _bound_data(parts.key_id, context)).decode("utf-8")
+            return cipher.decrypt(parts.nonce, parts.ciphertext, _bound_data(parts.key_id, context)).decode("utf-8")
         except (InvalidTag, UnicodeDecodeError):
             raise StoredDataError("a stored secret was altered or belongs to another record") from None
 
 
 def _derived(key: Secret, *, purpose: str, length: int) -> bytes:
     info = f"analytics_core/secret-box/{_FORMAT}/{purpose}".encode("ascii")
-    return hkdf(_encoded(key.reveal()), info, length=length)
+    return HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(_encoded(key.reveal()))
 
 
 def _cipher(key: Secret) -> AESGCM:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
     return AESGCM(_derived(key, purpose="encryption", length=32))
 
 

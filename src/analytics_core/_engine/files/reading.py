@@ -22,7 +22,7 @@ from analytics_core._engine.files.workbook_table import SheetFormat, WorkbookTab
 from analytics_core.errors import FileUploadError, PayloadSchemaError, Problem
 from analytics_core.errors.base import LONGEST_KEY
 from analytics_core.models.enums import FileKind
-from analytics_core.models.upload import FileUploadOptions
+from analytics_core.models.table import FileUploadOptions
 
 _PIECE: Final = 1 << 20
 _SHAPE: Final = "databases.upload"

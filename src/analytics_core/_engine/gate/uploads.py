@@ -37,7 +37,7 @@ from analytics_core.errors import (
 )
 from analytics_core.errors.base import LONGEST_KEY, known_list, nearest, short_repr
 from analytics_core.models.enums import FileKind, TableExists
-from analytics_core.models.upload import FileUploadOptions
+from analytics_core.models.table import FileUploadOptions
 from analytics_core.ports import Progress
 
 if TYPE_CHECKING:

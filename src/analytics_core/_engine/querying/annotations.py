@@ -46,6 +46,7 @@ from analytics_core.errors import (
     UnknownNameError,
 )
 from analytics_core.models.enums import FilterOperator, ResultFormat, ResultType, TimeGrain
+from analytics_core.models.parsing.query_context import parse_query_context
 from analytics_core.models.query import (
     AnnotationSource,
     AnnotationType,
@@ -53,7 +54,6 @@ from analytics_core.models.query import (
     ChartDataQueryContext,
     ChartDataQueryObject,
 )
-from analytics_core.models.query_context import parse_query_context
 
 _LONGEST: Final = 1_000
 _LISTED: Final = 20

@@ -12,8 +12,8 @@ from analytics_core._engine.rights.actor import Actor
 from analytics_core._tools.memo import Memo
 from analytics_core.errors import LimitError, PayloadSchemaError, Problem
 from analytics_core.models.parsing import Payload, check_text
+from analytics_core.models.parsing.query_context import parse_query_context
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
-from analytics_core.models.query_context import parse_query_context
 from analytics_core.models.strict_json import holds_numpy, json_text, plain_values
 
 _SHAPE = "ChartDataQueryContextSchema"

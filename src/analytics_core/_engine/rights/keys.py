@@ -13,6 +13,14 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final, NoReturn
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import GCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
 from analytics_core._records.secret import Secret
 
 
@@ -30,15 +38,8 @@ class Purpose(Enum):
 
 def derived_key(secret: Secret, purpose: Purpose, *, length: int = 32) -> bytes:
     """Return the bytes of a purpose; neither the secret nor the key of another purpose follows from them."""
-    return hkdf(secret.reveal().encode("utf-8"), purpose.value.encode("ascii"), length=length)
-
-
-def hkdf(secret: bytes, info: bytes, *, length: int) -> bytes:
-    """Return bytes derived from a secret: HKDF with SHA-256 and no salt (RFC 5869)."""
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-    return HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(secret)
+    info = purpose.value.encode("ascii")
+    return HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(secret.reveal().encode("utf-8"))
 
 
 def permalink_keys(secrets: Sequence[Secret], kind: str, content: str) -> tuple[str, ...]:
@@ -90,10 +91,6 @@ class EntrySeal:
 
     def made(self, key: str, parts: Iterable[Chunk]) -> bytes:
         """Return the seal of the parts, in their order, under `key`: a nonce and a tag."""
-        from cryptography.hazmat.primitives.ciphers import Cipher
-        from cryptography.hazmat.primitives.ciphers.algorithms import AES
-        from cryptography.hazmat.primitives.ciphers.modes import GCM
-
         nonce = os.urandom(_NONCE_BYTES)
         signer = Cipher(AES(self._signing_key(key)), GCM(nonce)).encryptor()
         for part in parts:
@@ -103,9 +100,6 @@ class EntrySeal:
 
     def holds(self, key: str, seal: Chunk, content: Chunk) -> bool:
         """Tell whether `seal` was made under `key` for exactly these bytes; the time it takes tells nothing."""
-        from cryptography.exceptions import InvalidTag
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
         nonce, tag = bytes(seal[:_NONCE_BYTES]), bytes(seal[_NONCE_BYTES:])
         try:
             AESGCM(self._signing_key(key)).decrypt(nonce, tag, content)

@@ -23,7 +23,7 @@ from analytics_core._notebook.sources.paths import DATABASES, FileType, broken_f
 from analytics_core._notebook.sources.reading import FileReading
 from analytics_core.errors import FileUploadError, MissingExtraError, PayloadSchemaError, SourceError
 from analytics_core.models.enums import FileKind
-from analytics_core.models.upload import FileUploadOptions
+from analytics_core.models.table import FileUploadOptions
 
 Result = TypeVar("Result")
 

@@ -19,7 +19,7 @@ from analytics_core.models.enums import FileKind
 if TYPE_CHECKING:
     from analytics_core._engine.files.kinds import TextReader
     from analytics_core._engine.files.text_table import DelimitedFormat
-    from analytics_core.models.upload import FileUploadOptions
+    from analytics_core.models.table import FileUploadOptions
 
 _DECIMALS: Final = (".", ",")
 _THOUSANDS: Final = (".", ",", " ", "'", "_")
@@ -123,7 +123,7 @@ class FileReading:
 
     def options(self) -> FileUploadOptions:
         """Return how the reader of uploads reads CSV files."""
-        from analytics_core.models.upload import FileUploadOptions
+        from analytics_core.models.table import FileUploadOptions
 
         header = {} if self.header_row == "found" else {"header_row": self.header_row}
         return FileUploadOptions(

@@ -317,8 +317,8 @@ def filled(kind: str, named: NamedIds) -> Any:
 
 def _with_all_fields(bare: Any, given: Fields) -> Any:
     hints = typing.get_type_hints(type(bare))
-    left = {"id", "audit", "role_names", "created_on", "changed_on", *given}
-    wanted = [one.name for one in fields(bare) if one.name not in left]
+    unset = {"id", "audit", "role_names", "created_on", "changed_on", *given}
+    wanted = [one.name for one in fields(bare) if one.name not in unset]
     return replace(bare, **given, **{name: _made(hints[name], name, getattr(bare, name)) for name in wanted})
 
 

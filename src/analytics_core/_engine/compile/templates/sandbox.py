@@ -33,7 +33,7 @@ MAX_INTEGER: Final = 10**30
 class TemplateSteps:
     """The steps of work that templates may still do: those of one rendering, or of all the renderings of a request."""
 
-    left: int = MAX_STEPS
+    remaining: int = MAX_STEPS
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,8 +46,8 @@ class RenderState:
 
     def spend(self, steps: int) -> None:
         """Take `steps` from the budget; TemplateError when it is used up."""
-        self.steps.left -= steps
-        if self.steps.left < 0:
+        self.steps.remaining -= steps
+        if self.steps.remaining < 0:
             raise TemplateError("the templates of the request do too much work; make their loops shorter")
 
     def text(self, length: int) -> None:
