@@ -8,7 +8,11 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import Any, Final, Protocol
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+Registered = TypeVar("Registered")
 
 
 class SurvivesForks(Protocol):
@@ -21,8 +25,39 @@ class SurvivesForks(Protocol):
         """Start anew, in the child; its locks are free already."""
 
 
-_LOCKS: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
-_OBJECTS: Final[weakref.WeakSet[SurvivesForks]] = weakref.WeakSet()
+class LivingObjects(Generic[Registered]):
+    """Objects as long as they live, in the order in which they came.
+
+    No callback is told when one goes, as a `WeakSet` has it: a Ctrl-C that comes while it runs would be swallowed. Each
+    has a number of its own, so that threads may add and forget at one moment without a lock.
+    """
+
+    __slots__ = ("_most", "_numbers", "_references")
+
+    def __init__(self) -> None:
+        self._references: dict[int, weakref.ref[Any]] = {}
+        self._numbers = count()
+        self._most = _FEW
+
+    def __len__(self) -> int:
+        return len(self._references)
+
+    def __iter__(self) -> Iterator[Registered]:
+        return iter([one for reference in list(self._references.values()) if (one := reference()) is not None])
+
+    def add(self, one: Registered) -> None:
+        """Remember an object; those that are gone are forgotten now and then."""
+        self._references[next(self._numbers)] = weakref.ref(one)
+        if len(self._references) > self._most:
+            for number, reference in list(self._references.items()):
+                if reference() is None:
+                    self._references.pop(number, None)
+            self._most = max(_FEW, 2 * len(self._references))
+
+
+_FEW: Final = 1_000
+_LOCKS: Final[LivingObjects[Any]] = LivingObjects()
+_OBJECTS: Final[LivingObjects[SurvivesForks]] = LivingObjects()
 
 
 def forkable_lock() -> threading.Lock:
@@ -45,14 +80,14 @@ def tell_of_forks(survivor: SurvivesForks) -> None:
 
 
 def _before() -> None:
-    for survivor in tuple(_OBJECTS):
+    for survivor in _OBJECTS:
         survivor.before_fork()
 
 
 def _in_child() -> None:
-    for lock in tuple(_LOCKS):
+    for lock in _LOCKS:
         lock._at_fork_reinit()  # as the standard library does with its own locks
-    for survivor in tuple(_OBJECTS):
+    for survivor in _OBJECTS:
         survivor.after_fork()
 
 

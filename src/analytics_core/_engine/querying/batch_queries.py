@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from functools import partial
 from typing import Final
 
@@ -16,6 +15,7 @@ from analytics_core._engine.querying.runner import QueryRunner
 from analytics_core._engine.results.answer import QueryResult, failed_result
 from analytics_core._engine.results.batch_stream import BatchStream, Ended
 from analytics_core._records.settings import Settings
+from analytics_core._tools.forks import LivingObjects
 from analytics_core.errors import AnalyticsError, QueryError, StatementStoppedError
 from analytics_core.models.enums import ResultType
 from analytics_core.ports import Observer
@@ -34,11 +34,11 @@ class BatchQueries:
         self._gate = gate
         self._settings = settings
         self._observer = observer
-        self._open: weakref.WeakSet[BatchStream] = weakref.WeakSet()
+        self._open: LivingObjects[BatchStream] = LivingObjects()
 
     def close(self) -> None:
         """End the streams that are open; who asks them for more is told why."""
-        for stream in tuple(self._open):
+        for stream in self._open:
             stream.stop(StatementStoppedError("the core was closed before the last row of the stream; open another"))
 
     def stream(self, request: ChartRequest) -> BatchStream:
