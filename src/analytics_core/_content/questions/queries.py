@@ -55,6 +55,7 @@ class JobQueries(ABC):
 
     def __init__(self, runtime: ContentRuntime, actor: Actor) -> None:
         self._runtime = runtime
+        self._questions = runtime.engine.questions
         self.actor = actor
 
     @property
@@ -64,7 +65,7 @@ class JobQueries(ABC):
 
     def answer_job(self, question: ChartJobPayload, cancel: CancelToken) -> tuple[ChartData, str]:
         """Return the answer to the question of a job, and a digest of what bound its actor; it has its own budget."""
-        request = self._runtime.engine.questions.runner.begun(replace(self._request_of_job(question), cancel=cancel))
+        request = self._questions.runner.begun(replace(self._request_of_job(question), cancel=cancel))
         bound = self._bound(request)
         return self.run(request), bound
 
@@ -81,11 +82,11 @@ class JobQueries(ABC):
         """Return what the question of a job requests now."""
 
     def _bound(self, request: ChartRequest) -> str:
-        return digest_of(self._runtime.engine.questions.runner.bound_by(request))
+        return digest_of(self._questions.runner.bound_by(request))
 
     def run(self, request: ChartRequest) -> ChartData:
         """Return the answer to what is requested, as the actor may see it."""
-        return self._runtime.engine.questions.runner.run(request)
+        return self._questions.runner.run(request)
 
     def ask(self, payload: Payload) -> ChartData:
         """Return the answer to a query context that the library made, whatever the settings say of strict ones."""
@@ -95,12 +96,12 @@ class JobQueries(ABC):
         """Return what the actor requests with a query context; `strict` None is as the settings say."""
         strict = self._runtime.settings.strict_queries if strict is None else strict
         now = self._runtime.clock.now()
-        return self._runtime.engine.questions.contexts.read(payload, actor=self.actor, now=now, strict=strict)
+        return self._questions.contexts.read(payload, actor=self.actor, now=now, strict=strict)
 
     def knows_name(self, source: Any, name: str) -> bool:
         """Tell whether the datasource of a query, as JSON writes it, has a column or metric of this name."""
         try:
-            return self._runtime.engine.questions.runner.knows_name(ChartDataDatasource.model_validate(source), name)
+            return self._questions.runner.knows_name(ChartDataDatasource.model_validate(source), name)
         except ValueError:
             return True
 
@@ -108,7 +109,7 @@ class JobQueries(ABC):
         """Tell whether a column of a dataset holds a text in rows that the actor may see."""
         request = {"datasource": {"id": dataset_id, "type": "table"}, "queries": [{"columns": [column], "metrics": []}]}
         try:
-            return self._runtime.engine.questions.runner.holds(self._read(request, strict=False), text)
+            return self._questions.runner.holds(self._read(request, strict=False), text)
         except AnalyticsError:
             return False
 
@@ -169,7 +170,7 @@ class ChartQueries(JobQueries):
 
     def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:
         """Return the rows of a question in batches."""
-        return self._runtime.engine.questions.batches.stream(self.request(question, strict=strict))
+        return self._questions.batches.stream(self.request(question, strict=strict))
 
     def rows_of(self, dataset_id: int, columns: Iterable[str] | None) -> BatchStream:
         """Return all rows of a dataset in batches; None: with all of its columns."""
@@ -191,7 +192,7 @@ class ChartQueries(JobQueries):
             strict=request.strict,
             notes=() if own is None else own.notes,
         )
-        return requested, self._runtime.engine.questions.runner.database_of(request)
+        return requested, self._questions.runner.database_of(request)
 
     def _context_of(
         self, question: Question

@@ -372,6 +372,8 @@ class SqlAlchemyConnector:
 
     def _drop(self, keys: list[EngineKey], *, release: bool) -> None:
         """Close engines; with `release` also the files and memories that no other engine uses."""
+        if not keys and not self._tunnels:
+            return
         dropped = [self._opened.pop(key) for key in keys]
         in_use = {(opened.request.file, opened.request.memory_name) for opened in self._opened.values()}
         for opened in dropped:

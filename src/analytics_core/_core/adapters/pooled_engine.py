@@ -74,8 +74,9 @@ def is_older(key: EngineKey, than: EngineKey) -> bool:
     """Whether `key` is of an earlier version of the same database, or of another token of the same user."""
     if (key.database_id, key.uuid) != (than.database_id, than.uuid):
         return False
-    is_same_user = _who(key) is not None and _who(key) == _who(than)
-    return key.version < than.version or (is_same_user and key.identity != than.identity)
+    if key.version != than.version or key.identity == than.identity:
+        return key.version < than.version
+    return _who(key) is not None and _who(key) == _who(than)
 
 
 def _who(key: EngineKey) -> tuple[str, int | None] | None:

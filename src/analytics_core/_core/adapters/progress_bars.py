@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -47,13 +47,13 @@ class TqdmProgress:
         self._delay_s = delay_s
         self._is_busy = False
 
-    @contextmanager
-    def bar(self, work: str, *, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
+    def bar(self, work: str, *, total: int | None, unit: str) -> AbstractContextManager[Callable[[int], object]]:
         """Show a bar until the work ends, however it ends; afterwards it is wiped away."""
         bar = self._opened(work, total, unit)
-        if bar is None:
-            yield _nothing
-            return
+        return nullcontext(_nothing) if bar is None else self._until_closed(bar)
+
+    @contextmanager
+    def _until_closed(self, bar: Any) -> Iterator[Callable[[int], object]]:
         self._is_busy = True
         try:
             yield lambda done: _update(bar, done)

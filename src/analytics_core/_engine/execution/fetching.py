@@ -175,6 +175,8 @@ def count_lost(lost: dict[str, int], frame: Frame, before: Sequence[int]) -> Non
 
 def notes_of_lost(lost: Mapping[str, int]) -> tuple[str, ...]:
     """Return a note on each column with values that no answer can show."""
+    if not lost:
+        return ()
     notes = [
         f"column {name!r}: {count} values cannot be shown and are null here: they are infinite or not a number, "
         "or no day of the years 1 to 9999"

@@ -226,7 +226,8 @@ class Gate:
         The policy's table decides by the actor and the records alone, so it is not asked twice of the same ones. What
         methods of a host's policy, its own sources or a guest's token say besides is asked for each time.
         """
-        asks_others = self._row_security.asks_a_host or actor.guest is not None
+        row_security = self._row_security
+        asks_others = row_security.asks_a_host or actor.guest is not None
         signs_in = self._takes_tokens(loaded.database)  # or out, at any moment
         remembers = not (asks_others or signs_in) and decides_by_table(self._policy, *_ADMITTING)
         key = (actor, loaded.versions)
@@ -235,7 +236,7 @@ class Gate:
             known = None
         if known is None:
             self._require_dataset(actor, loaded)
-        ruled = self._row_security.ruled(actor, loaded.dataset, loaded.spec, loaded.ruled)
+        ruled = row_security.ruled(actor, loaded.dataset, loaded.spec, loaded.ruled)
         if known is not None and known.ruled.book.digest == ruled.book.digest:
             return known
         admission = self._admission(ruled, loaded, asks_others=asks_others)

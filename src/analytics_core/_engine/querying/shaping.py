@@ -171,6 +171,8 @@ def _is_flagged(output: Output, view: DatasetView) -> bool:
 def notes_of_rounding(frame: Frame) -> tuple[str, ...]:
     """Return a note on each column with decimals that a number in JSON or a spreadsheet does not hold whole."""
     decimals = [column for column in frame.columns if column.kind is ValueKind.DECIMAL]
+    if not decimals:
+        return ()
     counts = zip(decimals, map(_rounded_count, decimals), strict=True)
     return tuple(
         [

@@ -22,6 +22,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import partial
 from itertools import accumulate, pairwise
+from math import isfinite
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
@@ -185,7 +186,7 @@ def _few_rows_json(frame: Frame) -> bytes | None:
 def _are_exact(types: AbstractSet[type], values: Sequence[Any]) -> bool:
     """Tell whether JSON has a form for each value: it has none for NaN, and one zone is read back as UTC."""
     if types == {float}:
-        return all(value is None or value - value == 0 for value in values)
+        return all(map(isfinite, filter(None, values)))
     zones = {value.tzinfo for value in values if value is not None} if types == {datetime} else set()
     return zones <= {None} or zones == {UTC}
 
