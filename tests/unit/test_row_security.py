@@ -45,6 +45,9 @@ class Books:
         self.calls.append((database_id, dataset_id, tables, role_ids))
         return make_rule_set(self.rules, ALL)
 
+    def book_with_others(self, *where: Any, role_ids: Any) -> tuple[RuleSet, int]:
+        return self.book(*where, role_ids=role_ids), 3
+
     def tables(self, database_id: int, name: TableName) -> tuple[Dataset, ...]:
         assert database_id == 1
         loose = [one for one in ALL if one.table_name == name.table]
@@ -167,17 +170,19 @@ def test_each_place_that_reads_a_ruled_relation_has_its_rules() -> None:
 def test_all_rules_on_a_dataset_and_on_its_tables_are_told_with_their_place() -> None:
     made = security(rule(1, "price > 1", 2), rule(2, "price > 2", 1), rule(3, "price > 3", 3))
     ruled = made.ruled(Actor(user=User(id=6, username="eve")), ORDERS, SPEC)
-    assert [(one.id, place) for one, place in made.concerning(ruled, [TableRef(table="items")])] == [
+    found, omitted = made.concerning(ruled, [TableRef(table="items")])
+    assert [(one.id, place) for one, place in found] == [
         (2, "this dataset"),
         (1, "another dataset over the same table"),
         (3, "table items in its SQL"),
     ]
+    assert omitted == 3
     books: Any = made._books
     assert books.calls[-1][2:] == (
         frozenset({TableName(table="items"), TableName(table="orders", schema="sales")}),
-        None,
+        frozenset(),
     )
-    assert list(made.concerning(made.ruled(actor(), VIRTUAL, SPEC), [])) == []
+    assert made.concerning(made.ruled(actor(), VIRTUAL, SPEC), [])[0] == []
 
 
 def test_a_clause_is_checked_on_the_columns_of_its_dataset() -> None:

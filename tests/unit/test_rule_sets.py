@@ -12,8 +12,10 @@ from analytics_core import AnalyticsCore, Settings
 from analytics_core._content.lookups.rule_sets import StoredRuleSets
 from analytics_core._core.adapters.clock import SystemClock
 from analytics_core._engine.rights.row_rules import TableName
+from analytics_core._records.people import RowRule, RowRuleType
 
 ROLES, RULES = 4, 40
+EVERY_ROLE = frozenset(range(1, ROLES + 2))
 OWN = TableName(table="table 00007")
 
 
@@ -30,7 +32,7 @@ def books(core: AnalyticsCore) -> StoredRuleSets:
     return StoredRuleSets(core._runtime.content.store, SystemClock(), freshness_s=3_600)
 
 
-def names(books: StoredRuleSets, *, tables: Sequence[TableName] = (OWN,), roles: frozenset[int] | None = None) -> Any:
+def names(books: StoredRuleSets, *, tables: Sequence[TableName] = (OWN,), roles: frozenset[int] = EVERY_ROLE) -> Any:
     found = books.book(1, None, frozenset(tables), role_ids=roles)
     return [rule.name for rule in found.rules], set(found.datasets)
 
@@ -41,7 +43,7 @@ def test_rules_of_other_tables_are_not_read(books: StoredRuleSets) -> None:
 
 def test_rules_of_a_table_of_that_name_in_another_database_are_not_read(books: StoredRuleSets) -> None:
     for tables in (OWN, TableName(table="table*")):
-        assert books.book(2, None, frozenset({tables}), role_ids=None).rules == ()
+        assert books.book(2, None, frozenset({tables}), role_ids=EVERY_ROLE).rules == ()
         assert books.tables(2, tables) == ()
     assert len(books.tables(1, OWN)) == 1
 
@@ -76,3 +78,22 @@ def test_what_was_read_is_kept_while_other_kinds_change(core: AnalyticsCore, boo
     with statements_of(core) as seen:
         names(books)
     assert seen
+
+
+def test_of_rules_that_do_not_bind_the_first_are_read_and_the_rest_counted(core: AnalyticsCore) -> None:
+    admin = core.as_user(1)
+    database = admin.databases.create({"database_name": "other", "sqlalchemy_uri": "sqlite://"})
+    dataset = admin.datasets.create({"database": database.id, "table_name": "t", "sql": "SELECT 1 AS id"}).id
+    mine, others = (admin.roles.create({"name": name}).id for name in ("mine", "others"))
+    rule = {"clause": "id = 1", "filter_type": "Regular", "tables": [dataset]}
+    bound: Any = {"filter_type": RowRuleType.REGULAR, "dataset_ids": (dataset,), "role_ids": (others,)}
+    with core._runtime.content.store.unit_of_work() as unit:
+        for number in range(503):
+            unit.row_rules.add(RowRule(id=0, name=f"n{number}", clause="1=1", **bound), actor_id=1)
+    admin.row_level_security.create({**rule, "name": "own", "roles": [mine]})
+    person = admin.users.create({"username": "tenant", "roles": [mine]}).id
+    report = admin.row_level_security.simulate(person, dataset)
+    assert [verdict.name for verdict in report.binding] == ["own"]
+    assert len(report.verdicts) == 501
+    assert report.omitted == 3
+    assert "3 more rules do not bind" in str(report).splitlines()

@@ -24,7 +24,9 @@ Record = TypeVar("Record")
 _BATCH = 500
 _PARTS = frozenset({"columns", "metrics", "owner_ids"})
 _NOUNS = ("row rule", "dataset")
-_BookKey = tuple[int, int | None, frozenset[TableName], frozenset[int] | None]
+_REGULAR = ListFilter(col="filter_type", op="eq", val=RowRuleType.REGULAR.value)
+_NOT_REGULAR = replace(_REGULAR, op="neq")
+_BookKey = tuple[int, int | None, frozenset[TableName], frozenset[int]]
 
 
 class StoredRuleSets:
@@ -45,14 +47,28 @@ class StoredRuleSets:
         dataset_id: int | None,
         tables: frozenset[TableName],
         *,
-        role_ids: frozenset[int] | None,
+        role_ids: frozenset[int],
     ) -> RuleSet:
         """Return the rules on a dataset and on those that may stand over the tables, for people with these roles.
 
-        `role_ids` None: the rules for everybody. An error of the store stops whatever asks.
+        An error of the store stops whatever asks.
         """
         key = (database_id, dataset_id, tables, role_ids)
         return self._books.get(key, partial(self._read, *key))
+
+    def book_with_others(
+        self, database_id: int, dataset_id: int, tables: frozenset[TableName], *, role_ids: frozenset[int]
+    ) -> tuple[RuleSet, int]:
+        """Return what `book` does with the first of the rules on other people, and how many more of those there are."""
+        with self._store.unit_of_work() as unit:
+            over = _over(unit, database_id, tables)
+            rules = _rules(unit, over | {dataset_id}, role_ids)
+            may_bind = {rule.id for rule in rules}
+            on_them = ListFilter(col="dataset_ids", op="in", val=sorted(over | {dataset_id}))
+            total, first = unit.row_rules.list(ListQuery(filters=(on_them, _REGULAR), page_size=_BATCH))
+            others = [rule for rule in first if rule.id not in may_bind]
+            regular = sum(rule.filter_type is RowRuleType.REGULAR for rule in rules)
+            return _rule_set(unit, [*rules, *others], over), total - regular - len(others)
 
     def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
         """Return the physical datasets of a database that may stand over a table."""
@@ -63,15 +79,12 @@ class StoredRuleSets:
         database_id: int,
         dataset_id: int | None,
         tables: frozenset[TableName],
-        role_ids: frozenset[int] | None,
+        role_ids: frozenset[int],
     ) -> RuleSet:
         with self._store.unit_of_work() as unit:
             over = _over(unit, database_id, tables)
             ids = over if dataset_id is None else over | {dataset_id}
-            rules = _rules(unit, ids, role_ids) if ids else []
-            ruled = over.intersection(chain.from_iterable(map(attrgetter("dataset_ids"), rules)))
-            datasets = unit.datasets.get_many(ruled) if ruled else ()
-        return make_rule_set(rules, datasets)
+            return _rule_set(unit, _rules(unit, ids, role_ids) if ids else [], over)
 
     def _read_tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
         with self._store.unit_of_work() as unit:
@@ -98,20 +111,21 @@ def _may_be_one(dataset: Dataset, tables: Collection[TableName]) -> bool:
     return own in tables or any(own.may_be(name, two_parts_are_loose=True) for name in tables)
 
 
-def _rules(unit: UnitOfWork, dataset_ids: Collection[int], role_ids: frozenset[int] | None) -> list[RowRule]:
+def _rules(unit: UnitOfWork, dataset_ids: Collection[int], role_ids: frozenset[int]) -> list[RowRule]:
     """Return the rules on datasets that may bind somebody with these roles; Base rules bind whom they do not name."""
     on_them = ListFilter(col="dataset_ids", op="in", val=sorted(dataset_ids))
-    found: Sequence[tuple[ListFilter, ...]] = [(on_them,)]
-    if role_ids is not None:
-        # Whatever is not Regular is read: a rule of a type that does not decode must stop the question.
-        base = ListFilter(col="filter_type", op="neq", val=RowRuleType.REGULAR.value)
-        named = (ListFilter(col="role_ids", op="in", val=sorted(role_ids)),) if role_ids else ()
-        regular = ListFilter(col="filter_type", op="eq", val=RowRuleType.REGULAR.value)
-        found = [(on_them, base), *([(on_them, regular, *named)] if named else [])]
-    rules: list[RowRule] = []
-    for filters in found:
-        rules += _every(unit.row_rules, ListQuery(filters=filters, page_size=_BATCH))
+    # Whatever is not Regular is read: a rule of a type that does not decode must stop the question.
+    rules = _every(unit.row_rules, ListQuery(filters=(on_them, _NOT_REGULAR), page_size=_BATCH))
+    if role_ids:
+        named = ListFilter(col="role_ids", op="in", val=sorted(role_ids))
+        rules += _every(unit.row_rules, ListQuery(filters=(on_them, _REGULAR, named), page_size=_BATCH))
     return rules
+
+
+def _rule_set(unit: UnitOfWork, rules: Sequence[RowRule], over: frozenset[int]) -> RuleSet:
+    """Return the rules with those datasets over the tables that they name."""
+    ruled = over.intersection(chain.from_iterable(map(attrgetter("dataset_ids"), rules)))
+    return make_rule_set(rules, unit.datasets.get_many(ruled) if ruled else ())
 
 
 def _every(repository: Repository[Record], query: ListQuery) -> list[Record]:

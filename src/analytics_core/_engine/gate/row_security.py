@@ -175,17 +175,20 @@ class RowSecurity:
         names = {column.column_name.casefold() for column in known}
         return all(over) and all(column.stored_type is not None for column in known) and columns <= names
 
-    def concerning(self, ruled: RuledActor, tables: Sequence[TableRef]) -> Iterator[tuple[RowRule, str]]:
-        """Yield every stored rule on the dataset or on the tables that its SQL reads, and on what it is a rule."""
+    def concerning(self, ruled: RuledActor, tables: Sequence[TableRef]) -> tuple[Sequence[tuple[RowRule, str]], int]:
+        """Return the stored rules on the dataset or on the tables that its SQL reads, and on what each is a rule.
+
+        Of those that cannot bind the actor some are left out; how many comes second.
+        """
         own = ruled.own
-        names = {table_name(table) for table in tables} | ({own.name} if own.name else set())
-        book = self._books.book(own.database_id, own.id, frozenset(names), role_ids=None)
-        yield from book.concerning(own)
+        names = frozenset({table_name(table) for table in tables} | ({own.name} if own.name else set()))
+        book, omitted = self._books.book_with_others(own.database_id, own.id, names, role_ids=ruled.actor.role_ids)
+        found = [*book.concerning(own)]
+        loose = ruled.spec.guards.table_names.loose
         for table in tables:
-            name = table_name(table)
-            loose = ruled.spec.guards.table_names.loose
-            for rule in book.rules_over(own.database_id, name, two_parts_are_loose=loose):
-                yield rule, f"table {table} in its SQL"
+            over = book.rules_over(own.database_id, table_name(table), two_parts_are_loose=loose)
+            found += [(rule, f"table {table} in its SQL") for rule in over]
+        return found, omitted
 
     def check(self, clause: str, dataset: Dataset, spec: EngineSpec, *, facts: ActorFacts | None = None) -> None:
         """Read a clause as it would be read for a query on the dataset; without `facts` with made-up values.

@@ -70,7 +70,8 @@ class RowSecurityReport:
     """What `row_level_security.simulate` answers; print it, or read its fields.
 
     Attributes:
-        verdicts: every stored rule that concerns the dataset, also those that do not bind.
+        verdicts: the stored rules that concern the dataset: all that bind, and up to 500 of those that do not.
+        omitted: how many more do not bind.
         conditions: what a query of this person carries; all of them hold.
         may_read: whether the person has a grant on the dataset at all.
         failure: why no query of this person can run, None when it can.
@@ -84,6 +85,7 @@ class RowSecurityReport:
     verdicts: tuple[RuleVerdict, ...] = ()
     conditions: tuple[EffectiveCondition, ...] = ()
     failure: AnalyticsError | None = None
+    omitted: int = 0
 
     @property
     def binding(self) -> tuple[RuleVerdict, ...]:
@@ -96,6 +98,8 @@ class RowSecurityReport:
         if not self.may_read:
             lines.append("has no grant on the dataset: sees nothing")
         lines += [str(verdict) for verdict in self.verdicts]
+        if self.omitted:
+            lines.append(f"{self.omitted} more rules do not bind")
         if self.failure is not None:
             lines.append(f"no query runs: {getattr(self.failure, 'detail', None) or self.failure.message}")
         elif self.conditions:
@@ -130,9 +134,10 @@ class Simulations:
         verdicts: tuple[RuleVerdict, ...] = ()
         conditions: tuple[EffectiveCondition, ...] = ()
         failure: AnalyticsError | None = None
+        omitted = 0
         try:
             checked = self._checked(actor, loaded, now)
-            concerning = self._row_security.concerning(ruled, _tables(checked, ruled.spec))
+            concerning, omitted = self._row_security.concerning(ruled, _tables(checked, ruled.spec))
             verdicts = tuple(_verdict(rule, place, actor) for rule, place in concerning)
             conditions = tuple(self._conditions(ruled, loaded, checked, now))
         except AnalyticsError as error:
@@ -146,6 +151,7 @@ class Simulations:
             verdicts=verdicts,
             conditions=conditions,
             failure=failure,
+            omitted=omitted,
         )
 
     def _checked(self, actor: Actor, loaded: LoadedDataset, now: datetime) -> TableSource | SqlSource:

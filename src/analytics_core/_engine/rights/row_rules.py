@@ -137,12 +137,11 @@ class RuleSet:
 
     def concerning(self, dataset: RuledDataset) -> Iterator[tuple[RowRule, str]]:
         """Yield every rule on a dataset or on its table, binding or not, and on what it is a rule."""
-        own = [rule for rule in self.rules if dataset.id in rule.dataset_ids]
-        yield from ((rule, "this dataset") for rule in own)
+        yield from ((rule, "this dataset") for rule in self.rules if dataset.id in rule.dataset_ids)
         if dataset.name is None:
             return
         for rule in self.rules_over(dataset.database_id, dataset.name, two_parts_are_loose=False):
-            if rule not in own:
+            if dataset.id not in rule.dataset_ids:
                 yield rule, "another dataset over the same table"
 
     def rules_over(self, database_id: int, name: TableName, *, two_parts_are_loose: bool) -> tuple[RowRule, ...]:
@@ -221,9 +220,14 @@ class StoredRules(Protocol):
     """Gives the stored rules that concern questions."""
 
     def book(
-        self, database_id: int, dataset_id: int | None, tables: frozenset[TableName], *, role_ids: frozenset[int] | None
+        self, database_id: int, dataset_id: int | None, tables: frozenset[TableName], *, role_ids: frozenset[int]
     ) -> RuleSet:
-        """Return the rules on a dataset and on those that may stand over the tables; `role_ids` None: for everybody."""
+        """Return what may bind people with these roles on a dataset and on those that may stand over the tables."""
+
+    def book_with_others(
+        self, database_id: int, dataset_id: int, tables: frozenset[TableName], *, role_ids: frozenset[int]
+    ) -> tuple[RuleSet, int]:
+        """Return what `book` does with some of the rules on other people, and how many more of those there are."""
 
     def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
         """Return the physical datasets of a database that may stand over a table."""
