@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from analytics_core._records.audit import Observation
+from analytics_core._records.audit import Observation, ObservationKind, WorkSpan
 from analytics_core._records.datasource import Access
 from analytics_core._records.message import Attachment, Delivery, DeliveryState, Message, Recipient
 from analytics_core._records.network import Destination, DestinationPurpose
@@ -44,6 +44,7 @@ __all__ = [
     "NetworkPolicy",
     "Notifier",
     "Observation",
+    "ObservationKind",
     "Observer",
     "Progress",
     "Recipient",
@@ -56,6 +57,8 @@ __all__ = [
     "UrlFor",
     "User",
     "UserDirectory",
+    "WorkObserver",
+    "WorkSpan",
 ]
 
 AddressLookup = Callable[[str, int, DestinationPurpose], Sequence[str]]
@@ -113,6 +116,30 @@ class Observer(Protocol):
 
     def close(self) -> None:
         """Pass on what is left; nothing is observed afterwards."""
+
+
+@runtime_checkable
+class WorkObserver(Observer, Protocol):
+    """An observer of all work, from its beginning; others hear of questions alone.
+
+    `observe` is called once for each question, statement, job, run of a report, attempt to deliver, picture and sign-in
+    to a database, as for every `Observer`; its observation has the span that `begin` gave.
+    """
+
+    def begin(self, kind: ObservationKind, *, traceparent: str | None = None) -> WorkSpan | None:
+        """Begin work in the thread that does it; what is begun before the span is left is a part of this work.
+
+        It holds up the answer, so it must return at once. When it raises, the work goes on without a span; when it took
+        longer than two seconds, the next minute does.
+
+        Args:
+            kind: of the work.
+            traceparent: as `traceparent` gave it where the job was submitted, maybe in another process; None: what the
+                work is a part of is found in the context variables.
+        """
+
+    def traceparent(self) -> str | None:
+        """Return the present span as a W3C `traceparent` to be stored with a job; None where there is none."""
 
 
 @runtime_checkable

@@ -18,7 +18,7 @@ from tests.support.templates import copied_file, furnish
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core.models.report import ReportExecutionLogListItem
-from analytics_core.ports import JobRunner, Message, Notifier, Renderer
+from analytics_core.ports import JobRunner, Message, Notifier, Observer, Renderer
 from analytics_core.testing import FakeRenderer, InlineJobRunner, Outbox
 from analytics_core.testing.clock import FixedClock
 
@@ -150,6 +150,7 @@ def report_world(
     url: str = "sqlite://",
     notifiers: Sequence[Notifier] = (),
     renderer: Renderer | None = None,
+    observer: Observer | None = None,
 ) -> Iterator[ReportWorld]:
     """Give a world whose clock stands at noon of the first of May; the outbox takes what no other notifier takes."""
     file, clock, outbox = copied_file(folder / "shop.db", "reports", _make), FixedClock(NOON), Outbox()
@@ -162,6 +163,7 @@ def report_world(
         jobs=jobs,
         sleeper=NoPause(),
         renderer=FakeRenderer() if renderer is None else renderer,
+        observer=observer,
     ) as host:
         if url != "sqlite://":
             _create_content(host, file)

@@ -89,7 +89,7 @@ class Desk:
         self.store = store
         self.handler = Handler(work)
         choices = Settings(secret_key=secrets.token_urlsafe(32), **settings)
-        self.book = JobRegistry(store=store, runner=runner, settings=choices, sleeper=SystemSleeper())
+        self.book = JobRegistry(store=store, runner=runner, settings=choices, sleeper=SystemSleeper(), tracer=None)
         self.book.start({JobKind.CHART_DATA: self.handler})
 
     def submit(self) -> Job[str]:

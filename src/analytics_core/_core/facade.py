@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from analytics_core._content.storage.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._core.actors import Actors, HostUser, UserKey
 from analytics_core._core.adapters.clock import SystemSleeper
-from analytics_core._core.adapters.observers import GuardedObserver, LogObserver
+from analytics_core._core.adapters.observers import guarded
 from analytics_core._core.adapters.progress_bars import SilentProgress
 from analytics_core._core.display import core_blocks
 from analytics_core._core.operator_calls import OperatorCalls
@@ -80,7 +80,8 @@ class AnalyticsCore(OperatorCalls):
         acting_as: who acts: an id, a user name or a `User`; None: every call needs `as_user`.
         cache: keeps results; the default is bounded memory. One that raises or hangs is left alone for a while.
         lock: what one process at a time may do; the default is a table of the metadata store.
-        observer: is told of every question, never of values; the default writes a log record.
+        observer: is told of every question, a `WorkObserver` of all work, never of values; the default writes a log
+            record.
         progress: shows how far long work has come; the default shows nothing. `connect` shows bars.
         jobs: runs background work; the default is threads.
         clock: tells the time.
@@ -140,7 +141,7 @@ class AnalyticsCore(OperatorCalls):
                 store=meta_store,
                 cache=memory_or_guarded(cache, settings, clock),
                 lock=StoreLock(meta_store) if lock is None else lock,
-                observer=LogObserver() if observer is None else GuardedObserver(observer),
+                observer=guarded(observer),
                 progress=SilentProgress() if progress is None else progress,
                 jobs=job_threads(settings) if jobs is None else jobs,
                 connector=pools(settings, engines, allowed_files, addresses) if connector is None else connector,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analytics_core._engine.tracing import Tracer, tracer_of
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._tools.once import Once
 
@@ -93,6 +94,11 @@ class EngineRuntime:
     made_uploads: Once[FileUploads]
     made_questions: Once[Questions]
     advanced_types: Mapping[str, AdvancedDataType]
+
+    @property
+    def tracer(self) -> Tracer | None:
+        """What begins work that is observed; None where the observer hears of questions alone."""
+        return tracer_of(self.observer)
 
     @property
     def row_security(self) -> RowSecurity:

@@ -52,7 +52,7 @@ class JobRecord(StoredRecord):
     job, it counts as lost after `lease_until`. `claims` are what a host says of the user beyond its directory, or what
     a guest's token says; the store seals them. `moment` is the pinned present of the question, `bound` a digest of what
     bound the actor, `result_bytes` the size of the result in its parts. After `expires_on` (None: never) the job counts
-    as gone.
+    as gone. `traceparent` is the span in which the job was submitted, as the W3C writes it.
     """
 
     job_id: str
@@ -72,6 +72,7 @@ class JobRecord(StoredRecord):
     error: str | None = None
     result_bytes: int | None = None
     expires_on: datetime | None = None
+    traceparent: str | None = None
 
     @property
     def author_id(self) -> int | None:

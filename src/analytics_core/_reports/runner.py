@@ -15,6 +15,7 @@ from functools import partial
 from analytics_core._content.jobs.handlers import JobOutcome
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.rights.actor import Actor
+from analytics_core._records.audit import ObservationKind
 from analytics_core._records.message import Recipient
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._reports.alerts import Verdict
@@ -76,7 +77,7 @@ class ReportRuns:
             run = log.begin(request[RUN], job)
         if run is not None:
             with suppress(RunEndedError):
-                self._do(log, run, cancel)
+                self._observed(log, run, cancel)
         if FOLLOW in request and not log.runtime.content.job_registry.is_closing:
             self._follow(log.runtime, request[RUN])
         return JobOutcome(state=JobState.SUCCESS, data=b"")
@@ -101,40 +102,57 @@ class ReportRuns:
             self._here.is_following = False
 
     # ------------------------------------------------------------------------------------------------------- a run
-    def _do(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> None:
+    def _observed(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> None:
+        """Do a run; an observer of all work hears how it ended, and how long after it was due it began."""
+        tracer = log.runtime.content.engine.tracer
+        if tracer is None:
+            self._do(log, run, cancel)
+            return
+        late = log.runtime.content.wall_clock.now() - run.execution.scheduled_dttm
+        facts = {
+            "actor_id": run.schedule.executor_id,
+            "result_type": run.schedule.type,
+            "waited_ms": max(late.total_seconds() * 1_000, 0.0),
+        }
+        with tracer.work(ObservationKind.REPORT, facts) as work:
+            failed = self._do(log, run, cancel)
+            work.error_type = None if failed is None else failed.value
+
+    def _do(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> ErrorType | None:
+        """Do a run, and return as what it failed, if it did."""
         schedule = run.schedule
         try:
             executor = executor_for(schedule, self._find_actor, log.runtime.content.policy)
             verdict = self._verdict(log, run, executor, cancel)
             if verdict is not None and not verdict.is_triggered:
                 log.end(run, RunEvent.NOT_TRIGGERED, message=verdict.reason, verdict=verdict)
-                return
+                return None
             messages = self._messages(log.runtime, run, executor, verdict, cancel)
         except AnalyticsError as error:
             if _is_for_others(error, log.runtime):
                 raise
             self._fail(log, run, error.message, error.error_type)
-            return
+            return error.error_type
         outages: Outages = {}
         sent = [one for one in messages if not one[1].is_skipped or log.has_begun_to_send(run, one[0])]
         if not sent:
             log.end(run, RunEvent.NOT_TRIGGERED, message=EMPTY, verdict=verdict, messages=messages)
-            return
+            return None
         if verdict is not None:
             run = log.keep(run, verdict)
         failures, last = self._send(log, run, sent, outages)
         if not failures:
             log.end(run, RunEvent.SENT, verdict=verdict, messages=messages, sent=last)
-            return
+            return None
         if last is not None:
             log.close_delivery(run, last)
-        reason = ";".join(error.message for error in failures)
+        reason, failed = ";".join(error.message for error in failures), ErrorType.REPORT_NOTIFICATION_ERROR
         seconds = _later_s(run, failures, log.runtime.content.wall_clock.now())
         if seconds is None:
-            failed = ErrorType.REPORT_NOTIFICATION_ERROR
             self._fail(log, run, reason, failed, messages=messages, verdict=verdict, outages=outages)
         else:
             log.put_off(run, seconds, message=reason)
+        return failed
 
     def _verdict(self, log: RunLog, run: CurrentRun, executor: Actor, cancel: CancelToken) -> Verdict | None:
         """Return what an alert's query says, or said when it began to send; None for a report."""

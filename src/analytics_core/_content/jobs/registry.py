@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 from analytics_core._content.jobs.handlers import Ending, JobEnds, JobHandler, JobKind, JobOutcome
 from analytics_core._content.jobs.heartbeat import Heartbeat
 from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core._engine.tracing import Tracer
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.secret import Secret
 from analytics_core._records.settings import Settings
@@ -59,13 +60,17 @@ class JobRegistry:
         store: keeps the jobs.
         runner: has them run.
         settings: how many jobs may wait, how long they are kept, and how many bytes their results may take.
+        tracer: knows of what a job is a part that is submitted; None: nobody observes that.
     """
 
-    def __init__(self, *, store: MetadataStore, runner: JobRunner, settings: Settings, sleeper: Sleeper) -> None:
+    def __init__(
+        self, *, store: MetadataStore, runner: JobRunner, settings: Settings, sleeper: Sleeper, tracer: Tracer | None
+    ) -> None:
         self._store = store
         self._runner = runner
         self._settings = settings
         self._sleeper = sleeper
+        self._tracer = tracer
         self._ends = JobEnds(settings)
         self._handlers: Mapping[str, JobHandler] = {}
         self._guard = forkable_rlock()
@@ -120,6 +125,7 @@ class JobRegistry:
             moment=moment,
             queue=queue,
             worker=self._heartbeat.token if self._runner.is_local else None,
+            traceparent=None if self._tracer is None else self._tracer.traceparent(),
         )
         try:
             record = self._store_new(job, beside)

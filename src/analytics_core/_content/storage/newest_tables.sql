@@ -208,6 +208,7 @@ CREATE TABLE ac_jobs (
     error TEXT,
     result_bytes INTEGER,
     expires_on DATETIME,
+    traceparent VARCHAR(64),
     created_on DATETIME NOT NULL,
     changed_on DATETIME NOT NULL,
     created_by INTEGER,

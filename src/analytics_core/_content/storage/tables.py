@@ -268,7 +268,6 @@ ROW_RULES = record_table(
 )
 
 ROW_RULE_ROLES = link_table("row_rule", "role", keeps=True)
-
 ROW_RULE_DATASETS = link_table("row_rule", "dataset", keeps=True)
 
 LOGS = record_table(
@@ -314,6 +313,7 @@ JOBS = record_table(
     Column("error", LongText),
     Column("result_bytes", Integer),
     Column("expires_on", UtcMoment),
+    Column("traceparent", Name(64)),
     UniqueConstraint("job_id", name="uq_ac_jobs_job_id"),
     Index("ix_ac_jobs_end", "ended_on"),
     Index("ix_ac_jobs_worker", "worker"),

@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextvars
 import logging
 import queue
+import re
 import threading
 import time
 from typing import Final
 
-from analytics_core._records.audit import Observation
+from analytics_core._records.audit import Observation, ObservationKind, WorkSpan
 from analytics_core._tools.bounded_calls import start_thread
 from analytics_core._tools.forks import forkable_rlock, tell_of_forks
 from analytics_core._tools.log import line_log
 from analytics_core.errors import ThreadLimitError
-from analytics_core.ports import Observer
+from analytics_core.ports import Observer, WorkObserver
 
 _QUESTIONS: Final = line_log("analytics_core.questions")
 
@@ -51,6 +52,9 @@ _LATE_S: Final = 2.0
 
 _QUIET_S: Final = 60.0
 """The log has no second line about an observer for so long."""
+
+_TRACEPARENT: Final = re.compile(r"[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}", re.ASCII)
+"""As the W3C writes it; a store has no room for more."""
 
 _IDLE_S: Final = 10.0
 """How long the thread stays for the next observation."""
@@ -159,3 +163,50 @@ class GuardedObserver:
         if self._reported_at is None or now - self._reported_at > _QUIET_S:
             self._reported_at = now
             _LOG.warning("the observer %s; answers go on", what)
+
+
+class GuardedWorkObserver(GuardedObserver):
+    """Tells an observer of all work, as `GuardedObserver` does, and has it begin in the thread that does the work.
+
+    What it raises there is logged, and the work goes on without a span; one that was late is left alone for a minute.
+
+    Args:
+        observer, most_waiting, late_s: as for `GuardedObserver`.
+    """
+
+    def __init__(self, observer: WorkObserver, *, most_waiting: int = _MOST_WAITING, late_s: float = _LATE_S) -> None:
+        super().__init__(observer, most_waiting=most_waiting, late_s=late_s)
+        self._beginner = observer
+        self._rests_until = 0.0
+
+    def begin(self, kind: ObservationKind, *, traceparent: str | None = None) -> WorkSpan | None:
+        """Return the span of work that begins; None where the observer has none."""
+        begun = time.monotonic()
+        if begun < self._rests_until or self._is_closing:
+            return None
+        try:
+            span = self._beginner.begin(kind, traceparent=traceparent)
+        except Exception as error:  # border: a host's own code
+            self._tell(f"raised {type(error).__name__} when work began")
+            span = None
+        ended = time.monotonic()
+        if ended - begun > self._late_s:
+            self._rests_until = ended + _QUIET_S
+            self._tell(f"took longer than {self._late_s:g} s when work began")
+        return span
+
+    def traceparent(self) -> str | None:
+        """Return what the observer gives for a job, where that can be stored."""
+        try:
+            found = self._beginner.traceparent()
+        except Exception as error:  # border: a host's own code
+            self._tell(f"raised {type(error).__name__} when a job was submitted")
+            return None
+        return found if isinstance(found, str) and _TRACEPARENT.fullmatch(found) else None
+
+
+def guarded(observer: Observer | None) -> Observer:
+    """Return what a core tells of its work: a host's observer behind a guard, or else the log."""
+    if observer is None:
+        return LogObserver()
+    return GuardedWorkObserver(observer) if isinstance(observer, WorkObserver) else GuardedObserver(observer)

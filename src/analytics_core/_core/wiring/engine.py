@@ -19,6 +19,7 @@ from analytics_core._engine.oauth.clients import ClientOf, client_of_database, c
 from analytics_core._engine.oauth.user_tokens import OAuthParts, UserTokens
 from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._engine.runtime import DatabaseConnections, EngineRuntime
+from analytics_core._engine.tracing import tracer_of
 from analytics_core._tools.once import Once
 from analytics_core.errors import SettingsError
 
@@ -94,12 +95,21 @@ def _gate(parts: Components, books: StoredRuleSets, row_security: Once[RowSecuri
     return Gate(
         policy=parts.policy,
         registry=parts.registry,
-        runner=StatementRunner(parts.connector, tokens, ledger_of(parts.settings, parts.store, parts.clock)),
+        runner=_statement_runner(parts, tokens),
         row_security=row_security,
         books=books,
         tokens=tokens,
         allowed_functions=parts.settings.allowed_functions,
     )
+
+
+def _statement_runner(parts: Components, tokens: UserTokens) -> StatementRunner:
+    budgets, tracer = ledger_of(parts.settings, parts.store, parts.clock), tracer_of(parts.observer)
+    if tracer is None:
+        return StatementRunner(parts.connector, tokens, budgets)
+    from analytics_core._engine.execution.traced_statements import TracedStatementRunner
+
+    return TracedStatementRunner(parts.connector, tokens, budgets, tracer)
 
 
 def _user_tokens(parts: Components) -> tuple[Once[OAuthParts], UserTokens]:
@@ -120,7 +130,10 @@ def _oauth(parts: Components, client_of: ClientOf) -> OAuthParts:
     from analytics_core._engine.oauth.token_renewal import OAuthTokens
 
     settings = parts.settings
-    stored, requests = StoredTokens(parts.store, parts.clock), TokenRequests(parts.token_endpoint)
+    stored, requests = (
+        StoredTokens(parts.store, parts.clock),
+        TokenRequests(parts.token_endpoint, tracer_of(parts.observer)),
+    )
     signer = StateSigner(settings, parts.clock)
     flow = AuthorizationFlow(settings=settings, signer=signer, stored=stored, requests=requests, client_of=client_of)
     tokens = OAuthTokens(
@@ -143,6 +156,7 @@ def _databases(parts: Components, gate: Gate, row_security: Once[RowSecurity], t
         tokens,
         timeout_s=limit_s,
         may_see=lambda request, schema: parts.policy.can_read_tables(request.actor, request.database, schema=schema),
+        tracer=tracer_of(parts.observer),
     )
     names = CachedNames(reflector, parts.cache, EntrySeal(parts.settings.key))
     metadata = MetadataReader(
@@ -173,7 +187,7 @@ def _uploads(
     from analytics_core._engine.execution.table_loader import TableLoader
     from analytics_core._engine.gate.uploads import FileUploads
 
-    loader = TableLoader(parts.connector, tokens)
+    loader = TableLoader(parts.connector, tokens, tracer_of(parts.observer))
     return FileUploads(
         gate=gate, reflector=reflector, names=names, loader=loader, settings=parts.settings, progress=parts.progress
     )

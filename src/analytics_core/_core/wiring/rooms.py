@@ -21,11 +21,13 @@ from analytics_core._engine.network import AddressFinder
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._engine.runtime import EngineRuntime
+from analytics_core._engine.tracing import Tracer, tracer_of
+from analytics_core._records.audit import ObservationKind
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.shared_state import JobRecord
 from analytics_core._superset import ENTRY_POINTS as CHART_KINDS
 from analytics_core._tools.once import Once
-from analytics_core.ports import Notifier
+from analytics_core.ports import Clock, Notifier, Renderer
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -71,14 +73,34 @@ def _content(parts: Components, engine: EngineRuntime, chart_contexts: Once[Char
         wall_clock=clock,
         cache=parts.cache,
         progress=parts.progress,
-        renderer=parts.renderer,
+        renderer=_renderer(parts),
         people=parts.people,
         known_users=StoreReadCache(store, clock, seconds=settings.metadata_freshness_s, nouns=("user",)),
         guests=Guests(store, clock, settings),
         charts=ChartLoader(store, clock, parts.policy, freshness_s=settings.metadata_freshness_s),
         made_chart_contexts=chart_contexts,
-        job_registry=JobRegistry(store=store, runner=parts.jobs, settings=settings, sleeper=parts.sleeper),
+        job_registry=JobRegistry(
+            store=store, runner=parts.jobs, settings=settings, sleeper=parts.sleeper, tracer=tracer_of(parts.observer)
+        ),
     )
+
+
+def _renderer(parts: Components) -> Renderer | None:
+    tracer = tracer_of(parts.observer)
+    if parts.renderer is None or tracer is None:
+        return parts.renderer
+    from analytics_core._core.adapters.traced import TracedRenderer
+
+    return TracedRenderer(parts.renderer, tracer)
+
+
+def _notifiers(parts: Components) -> tuple[Notifier, ...]:
+    tracer = tracer_of(parts.observer)
+    if tracer is None:
+        return parts.notifiers
+    from analytics_core._core.adapters.traced import TracedNotifier
+
+    return tuple([TracedNotifier(notifier, tracer) for notifier in parts.notifiers])
 
 
 def _start(notifiers: Iterable[Notifier], finder: AddressFinder) -> None:
@@ -93,7 +115,7 @@ def _reports(parts: Components, content: ContentRuntime) -> ReportsRuntime:
     from analytics_core._reports.delivery import Deliveries
     from analytics_core._reports.runtime import ReportsRuntime
 
-    deliveries = Deliveries(parts.notifiers, clock=parts.clock, sleeper=parts.sleeper, jitter=random.random)
+    deliveries = Deliveries(_notifiers(parts), clock=parts.clock, sleeper=parts.sleeper, jitter=random.random)
     return ReportsRuntime(content=content, deliveries=deliveries, jobs=parts.jobs, sleeper=parts.sleeper)
 
 
@@ -142,18 +164,32 @@ def job_handlers(
         JobKind.REPORT: reports,
         JobKind.SQL: statements,
     }
-    return {kind: _HandlerOfAKind(make) for kind, make in makers.items()}
+    tracer = runtime.engine.tracer
+    return {kind: _HandlerOfAKind(make, tracer, runtime.content.wall_clock) for kind, make in makers.items()}
 
 
 class _HandlerOfAKind:
-    """Runs and reads the jobs of one kind (a `JobHandler`); what does so is loaded with the first of them."""
+    """Runs and reads the jobs of one kind (a `JobHandler`); what does so is loaded with the first of them.
 
-    def __init__(self, make: Callable[[], JobHandler]) -> None:
+    Where the observer hears of all work, each job is a part of what it was submitted in.
+    """
+
+    def __init__(self, make: Callable[[], JobHandler], tracer: Tracer | None, clock: Clock) -> None:
         self._handler = Once(make)
+        self._tracer = tracer
+        self._clock = clock
 
     def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
         """Do the work."""
-        return self._handler().run(job, cancel)
+        if self._tracer is None:
+            return self._handler().run(job, cancel)
+        submitted = job.audit.created_on
+        waited = None if submitted is None else (self._clock.now() - submitted).total_seconds() * 1_000
+        facts = {"actor_id": job.author_id, "result_type": job.kind, "waited_ms": waited and max(waited, 0.0)}
+        with self._tracer.work(ObservationKind.JOB, facts, traceparent=job.traceparent) as work:
+            outcome = self._handler().run(job, cancel)
+            work.facts["result_bytes"] = len(outcome.data)
+            return outcome
 
     def may_read(self, job: JobRecord, actor: Actor) -> bool:
         """Tell whether an actor may read what it made."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -23,6 +23,8 @@ from analytics_core._engine.execution.sessions.choice import session_of
 from analytics_core._engine.oauth.exchange import asking
 from analytics_core._engine.oauth.user_tokens import UserTokens
 from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.tracing import Tracer
+from analytics_core._records.audit import ObservationKind
 from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core._tools.bounded_calls import BoundedCalls, PendingCall
 from analytics_core._tools.forks import tell_of_forks
@@ -56,6 +58,12 @@ class Admission:
     def to_run(self, statement: Statement) -> AdmittedStatement:
         """Return a statement that may be executed under this admission."""
         return AdmittedStatement(admission=self, statement=statement)
+
+
+def observed_facts(admission: Admission) -> dict[str, Any]:
+    """Return what an observer hears of work under an admission."""
+    database, actor = admission.database, admission.actor
+    return {"actor_id": actor.stored_id, "database_id": database.id or None, "engine": admission.spec.name}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +100,10 @@ class Connections:
         calls: the threads.
     """
 
-    def __init__(self, connector: Connector, tokens: UserTokens | None = None) -> None:
+    def __init__(self, connector: Connector, tokens: UserTokens | None = None, tracer: Tracer | None = None) -> None:
         self._connector = connector
         self._tokens = tokens
+        self._tracer = tracer
         self._closing = CancelToken()
         self.calls = BoundedCalls("database")
         tell_of_forks(self)
@@ -165,8 +174,12 @@ class Connections:
             sent=sent,
             tokens=self._tokens,
             closing=self._closing,
+            tracer=self._tracer,
         )
 
+
+_SIGNED_IN: Final = "analytics_core signed in"
+"""What is kept beside a connection whose sign-in was observed."""
 
 _CLIENTS_OF_DRIVERS: Final = ("requests", "urllib3")
 """Packages by which drivers speak HTTP."""
@@ -193,11 +206,13 @@ class Loan(Generic[Result]):
         sent: SentStatement,
         tokens: UserTokens | None,
         closing: CancelToken,
+        tracer: Tracer | None,
     ) -> None:
         self.stopper = Stopper()
         self._closing = closing
         self._admission = admission
         self._tokens = tokens
+        self._tracer = tracer
         self._engine = engine
         self._spec = admission.spec
         self._tells_why = admission.may_know_why or admission.spec.guards.database_files is not DatabaseFiles.NONE
@@ -261,7 +276,8 @@ class Loan(Generic[Result]):
         try:
             if error := self._stop_error():
                 return Failure(error)
-            with self._engine.connect() as connection:
+            opened = self._engine.connect() if self._tracer is None else self._signed_in(self._tracer)
+            with opened as connection:
                 self._is_connected = True
                 if error := self._stop_error():
                     raise error
@@ -289,6 +305,22 @@ class Loan(Generic[Result]):
             self._closing.detach(self.stopper)
         stopped = self._stop_error()
         return Failure(stopped) if stopped else result
+
+    def _signed_in(self, tracer: Tracer) -> sa.Connection:
+        """Return a connection; one that is new, or that the database refuses, is observed as a sign-in."""
+        work = tracer.begin(ObservationKind.SIGN_IN)
+        work.facts.update(observed_facts(self._admission), result_type="connection")
+        try:
+            connection = self._engine.connect()
+        except Exception as error:  # border to drivers; it goes on upwards
+            work.end(diagnose(error, self._spec, sent=self._sent, is_connected=False))
+            raise
+        if _SIGNED_IN in connection.info:  # the pool had it
+            work.leave()
+        else:
+            connection.info[_SIGNED_IN] = True
+            work.end()
+        return connection
 
     def _is_of_driver(self, error: Exception) -> bool:
         """Tell whether the driver raised it; some raise what is no error of their DBAPI, or fall over odd answers."""

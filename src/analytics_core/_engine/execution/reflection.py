@@ -22,6 +22,7 @@ from analytics_core._engine.execution.sessions.metadata import (
 from analytics_core._engine.execution.sessions.table_details import TableDetails
 from analytics_core._engine.files.names import is_unfinished
 from analytics_core._engine.oauth.user_tokens import UserTokens
+from analytics_core._engine.tracing import Tracer
 from analytics_core._records.datasource import Access
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
 from analytics_core.errors.base import LONGEST_KEY, short_repr
@@ -40,6 +41,7 @@ class Reflector:
         tokens: of users, for databases that are asked in their name; None: there are none.
         timeout_s: seconds that one question may take.
         may_see: tells whether errors may name a schema, or tables of it (None: the default one), to an actor.
+        tracer: has an observer hear of sign-ins; None: nobody does.
     """
 
     def __init__(
@@ -49,8 +51,9 @@ class Reflector:
         *,
         timeout_s: float = 60.0,
         may_see: Callable[[Admission, str | None], bool] = lambda _admission, _schema: True,
+        tracer: Tracer | None = None,
     ) -> None:
-        self._connections = Connections(connector, tokens)
+        self._connections = Connections(connector, tokens, tracer)
         self._timeout_s = timeout_s
         self._may_see = may_see
 

@@ -33,6 +33,7 @@ from analytics_core._engine.execution.sessions.base import (
 )
 from analytics_core._engine.frames.frame import Frame
 from analytics_core._engine.oauth.user_tokens import UserTokens
+from analytics_core._engine.tracing import Tracer
 from analytics_core._records.datasource import Access
 from analytics_core._records.settings import Settings
 from analytics_core._tools.bounded_calls import BoundedCalls, PendingCall
@@ -258,10 +259,16 @@ class StatementRunner:
     Everything that is read of users' data, and every script, passes here: so the budgets are those of all roads.
     """
 
+    _frames: type[FrameStream] = FrameStream
+
     def __init__(
-        self, connector: Connector, tokens: UserTokens | None = None, budgets: BudgetLedger | None = None
+        self,
+        connector: Connector,
+        tokens: UserTokens | None = None,
+        budgets: BudgetLedger | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
-        self._connections = Connections(connector, tokens)
+        self._connections = Connections(connector, tokens, tracer)
         self._budgets = budgets
 
     def close(self) -> None:
@@ -423,7 +430,7 @@ class StatementRunner:
             return terms.allowance.run(session, request) if terms.allowance else session.run(request)
 
         loan = self._connections.loan(admitted.admission, run, timeout_s=terms.timeout_s, sql=statement.sql)
-        return FrameStream(
+        return self._frames(
             loan,
             handover,
             calls=self._connections.calls,

@@ -16,6 +16,7 @@ from analytics_core._engine.execution.sessions.loading import Loader, LoadReques
 from analytics_core._engine.files.limits import broken
 from analytics_core._engine.files.table import FileColumn
 from analytics_core._engine.oauth.user_tokens import UserTokens
+from analytics_core._engine.tracing import Tracer
 from analytics_core.errors import DatabaseError, ErrorType, FileUploadError, UnsupportedByEngineError
 from analytics_core.ports import Connector
 
@@ -23,8 +24,8 @@ from analytics_core.ports import Connector
 class TableLoader:
     """Writes tables through a connector; any thread may use it."""
 
-    def __init__(self, connector: Connector, tokens: UserTokens | None = None) -> None:
-        self._connections = Connections(connector, tokens)
+    def __init__(self, connector: Connector, tokens: UserTokens | None = None, tracer: Tracer | None = None) -> None:
+        self._connections = Connections(connector, tokens, tracer)
 
     def close(self) -> None:
         """Stop what loads, before its rows are committed, and load nothing afterwards; what commits goes on.

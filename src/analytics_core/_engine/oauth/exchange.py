@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from analytics_core._engine.tracing import Tracer
+from analytics_core._records.audit import ObservationKind
 from analytics_core._records.datasource import Database
 from analytics_core._records.secret import Secret
 from analytics_core._tools.log import line_log
-from analytics_core.errors import AnalyticsError, OAuth2Error, TokenEndpointError
+from analytics_core.errors import AnalyticsError, ErrorType, OAuth2Error, TokenEndpointError
 from analytics_core.models.database import OAuth2Client
 from analytics_core.ports import TokenEndpoint
 
@@ -41,8 +43,9 @@ class TokenGrant:
 class TokenRequests:
     """Asks the token endpoint of a client for tokens; nothing of a request or an answer comes into an error."""
 
-    def __init__(self, endpoint: TokenEndpoint) -> None:
+    def __init__(self, endpoint: TokenEndpoint, tracer: Tracer | None = None) -> None:
         self._endpoint = endpoint
+        self._tracer = tracer
 
     def redeem(
         self, client: OAuth2Client, code: Secret, *, redirect_uri: str, verifier: Secret, timeout_s: float
@@ -70,6 +73,16 @@ class TokenRequests:
         return _grant(self._ask(client, fields, timeout_s))
 
     def _ask(self, client: OAuth2Client, fields: Mapping[str, str], timeout_s: float) -> Mapping[str, Any]:
+        if self._tracer is None:
+            return self._answer(client, fields, timeout_s)
+        facts = {"result_type": "renewal" if "refresh_token" in fields else "authorization"}
+        with self._tracer.work(ObservationKind.SIGN_IN, facts) as work:
+            answer = self._answer(client, fields, timeout_s)
+            if _text(answer, "access_token") is None:
+                work.error_type = ErrorType.OAUTH2_REDIRECT_ERROR.value
+            return answer
+
+    def _answer(self, client: OAuth2Client, fields: Mapping[str, str], timeout_s: float) -> Mapping[str, Any]:
         named = {"client_id": client.id, "client_secret": client.secret.get_secret_value(), **fields}
         kind = client.request_content_type
         try:

@@ -14,6 +14,7 @@ from analytics_core._engine.querying.ready_query import ReadyQueries, ReadyQuery
 from analytics_core._engine.querying.runner import QueryRunner
 from analytics_core._engine.results.answer import QueryResult, failed_result
 from analytics_core._engine.results.batch_stream import BatchStream, Ended
+from analytics_core._engine.tracing import tracer_of
 from analytics_core._records.settings import Settings
 from analytics_core._tools.forks import LivingObjects
 from analytics_core.errors import AnalyticsError, QueryError, StatementStoppedError
@@ -34,6 +35,7 @@ class BatchQueries:
         self._gate = gate
         self._settings = settings
         self._observer = observer
+        self._tracer = tracer_of(observer)
         self._open: LivingObjects[BatchStream] = LivingObjects()
 
     def close(self) -> None:
@@ -50,7 +52,7 @@ class BatchQueries:
         """
         request, requested = self._runner.begun(request), _only_query(request)
         admission = self._runner.admit(request, requested, is_observed=True)
-        watch = Stopwatch(request.budget)
+        watch = Stopwatch(request.budget, self._tracer)
 
         def ended(rows: int, error: AnalyticsError | None) -> None:
             result = failed_result(error) if error else QueryResult(rowcount=rows)
@@ -64,6 +66,9 @@ class BatchQueries:
         except AnalyticsError as error:
             ended(0, error)
             raise
+        finally:
+            if watch.work is not None:  # it ends later; what else begins here is no part of it
+                watch.work.leave()
         self._open.add(stream)
         return stream
 

@@ -41,6 +41,7 @@ from analytics_core._engine.querying.shaping import listed, query_text, shaped
 from analytics_core._engine.querying.stored_statements import STATEMENT_TYPES, StoredStatements
 from analytics_core._engine.querying.time_comparison import join_offset
 from analytics_core._engine.results.answer import ChartData, QueryResult, failed_result
+from analytics_core._engine.tracing import tracer_of
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.settings import Settings
@@ -77,6 +78,7 @@ class QueryRunner:
         self._settings = settings
         self._annotator = annotator
         self._observer = observer
+        self._tracer = tracer_of(observer)
         self._progress = progress
         self._shared: SharedRuns[QueryResult] = SharedRuns()
 
@@ -199,7 +201,8 @@ class QueryRunner:
             if is_observed:
                 is_dataset = datasource is not None and datasource.type in DATASET_TYPES
                 dataset_id = datasource.id if datasource is not None and is_dataset else None
-                self._observer.observe(observed_rejection(error, dataset_id, requested.result_type, request))
+                watch = Stopwatch(None, self._tracer)
+                self._observer.observe(observed_rejection(error, dataset_id, requested.result_type, request, watch))
             raise
 
     def _bound(self, request: ChartRequest, requested: RequestedQuery) -> Hashable:
@@ -215,13 +218,17 @@ class QueryRunner:
             return (*own, type(error), error.message)
 
     def _answer(self, request: ChartRequest, position: int, admission: DatasetAdmission) -> QueryResult:
-        requested, watch = request.queries[position], Stopwatch(request.budget)
+        requested, watch = request.queries[position], Stopwatch(request.budget, self._tracer)
         try:
-            result = self._result(request, position, admission, watch)
-        except AnalyticsError as error:
-            failure = request.rejection(error, position)
-            result = failed_result(failure, result_type=requested.result_type, query=watch.statement)
-        self._observer.observe(observed(result, requested.result_type, admission.loaded, request, watch))
+            try:
+                result = self._result(request, position, admission, watch)
+            except AnalyticsError as error:
+                failure = request.rejection(error, position)
+                result = failed_result(failure, result_type=requested.result_type, query=watch.statement)
+            self._observer.observe(observed(result, requested.result_type, admission.loaded, request, watch))
+        finally:
+            if watch.work is not None:
+                watch.work.leave()
         return result
 
     def _result(

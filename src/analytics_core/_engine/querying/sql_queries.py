@@ -43,6 +43,7 @@ from analytics_core._engine.results.answer import LimitEntry, QueryResult
 from analytics_core._engine.results.batch_stream import BatchStream
 from analytics_core._engine.results.rows import ResultRows, coltypes
 from analytics_core._engine.rights.actor import Actor
+from analytics_core._engine.tracing import tracer_of
 from analytics_core._records.audit import Observation
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.settings import Settings
@@ -165,6 +166,7 @@ class SqlQueries:
         self._templates = templates
         self._settings = settings
         self._observer = observer
+        self._tracer = tracer_of(observer)
 
     def ready(self, request: ChartRequest, database: Database, question: SqlQuestion) -> ReadySql:
         """Return a statement as it may run for the actor of a request.
@@ -304,12 +306,15 @@ class SqlQueries:
 
     def observed(self, request: ChartRequest, database: Database, work: Callable[[Stopwatch], Answer]) -> Answer:
         """Return what some work answers; the observer is told how it went."""
-        watch = Stopwatch(request.budget)
+        watch = Stopwatch(request.budget, self._tracer)
         try:
             answer = work(watch)
         except AnalyticsError as error:
             self._observe(request, database, watch, error=_of_editor(error))
             raise
+        finally:
+            if watch.work is not None:
+                watch.work.leave()
         self._observe(request, database, watch, rows=answer.result.rowcount)
         return answer
 
@@ -329,7 +334,7 @@ class SqlQueries:
         Raises:
             AnalyticsError: as for `run`.
         """
-        watch = Stopwatch(request.budget)
+        watch = Stopwatch(request.budget, self._tracer)
 
         def ended(rows: int, error: AnalyticsError | None) -> None:
             self._observe(request, database, watch, rows=rows, error=error)
@@ -357,6 +362,9 @@ class SqlQueries:
         except AnalyticsError as error:
             ended(0, _of_editor(error))
             raise
+        finally:
+            if watch.work is not None:  # it ends later; what else begins here is no part of it
+                watch.work.leave()
 
     def limits(self, rows: int) -> FetchLimits:
         """Return what one statement may give."""
@@ -372,6 +380,7 @@ class SqlQueries:
         rows: int | None = None,
         error: AnalyticsError | None = None,
     ) -> None:
+        work = watch.work
         self._observer.observe(
             Observation(
                 actor_id=request.actor.stored_id,
@@ -383,6 +392,8 @@ class SqlQueries:
                 steps_ms=watch.end(),
                 error_type=error.error_type.value if error else None,
                 fingerprint=watch.fingerprint,
+                duration_ms=None if work is None else work.duration_ms,
+                span=None if work is None else work.span,
             )
         )
 
