@@ -33,6 +33,7 @@ from benchmarks.report import Ratio, Unmeasured
 
 GOAL = 1.5
 ROUNDS, WARM_UP = 15, 3
+_BATCH = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class SimulatedStore:
     def __init__(self, url: str, shop: str, size: Size) -> None:
         self.clock = FixedClock(NOON)
         self.core = AnalyticsCore(
-            Settings(secret_key=KEY, data_roots=(Path(shop).parent,)),
+            Settings(secret_key=KEY, data_roots=(Path(shop).parent,), max_list_count=1_000),
             metadata_url=url,
             clock=self.clock,
             notifiers=[Outbox()],
@@ -136,10 +137,12 @@ def _fill(core: AnalyticsCore, size: Size) -> None:
             names = [column.name for column in table.columns if column.name != "id" or "id" in changed]
             quoted = [connection.dialect.identifier_preparer.quote(name) for name in names]
             values = [changed.get(name, f"t.{text}") for name, text in zip(names, quoted, strict=True)]
-            connection.exec_driver_sql(
-                f"INSERT INTO {table.name} ({', '.join(quoted)}) SELECT {', '.join(values)} "
-                f"FROM (SELECT * FROM {table.name} WHERE {where} LIMIT 1) t, generate_series(1, {count}) n"
-            )
+            for first in range(1, count + 1, _BATCH):  # a store's statement has a time limit
+                last = min(first + _BATCH - 1, count)
+                connection.exec_driver_sql(
+                    f"INSERT INTO {table.name} ({', '.join(quoted)}) SELECT {', '.join(values)} FROM (SELECT * FROM "
+                    f"{table.name} WHERE {where} LIMIT 1) t, generate_series({first}, {last}) n"
+                )
 
         new, uuid = "1000 + n", "gen_random_uuid()::text"
         many = {"tenants": size.tenants, "rules": size.rules, "schedules": size.schedules}

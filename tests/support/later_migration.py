@@ -1,7 +1,7 @@
 """A revision after the newest one, for tests of migrations on stores with data; copied beside the real ones."""
 
 revision = "9999"
-down_revision = "0102"
+down_revision = "0103"
 branch_labels = None
 depends_on = None
 

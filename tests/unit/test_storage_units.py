@@ -290,6 +290,6 @@ def test_what_is_no_stored_id_finds_nothing_at_once(store, record_id):
 
 @pytest.mark.parametrize("dashboard_id", ["board", "1", 1.5])
 def test_what_is_no_integer_does_not_lie_in_a_column_of_them(store, dashboard_id):
-    entry = LogEntry(action="dashboard.update", dashboard_id=dashboard_id)
+    entry = LogEntry(action="dashboard.update", dttm=datetime(2026, 5, 1, tzinfo=UTC), dashboard_id=dashboard_id)
     with pytest.raises(PayloadSchemaError, match="dashboard_id: must be an integer"), store.unit_of_work() as unit:
         unit.logs.append(entry, actor_id=None)

@@ -381,6 +381,7 @@ class Lists(Generic[Item]):
         (resource.list_permission or resource.permission)(self.runtime.policy, self.actor)
         fields = listing.fields(columns)
         query = listing.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+        query = replace(query, count_up_to=self.runtime.settings.max_list_count)
         with self.runtime.store.unit_of_work() as unit:
             if resource.parent is not None:
                 resource.parent(unit)

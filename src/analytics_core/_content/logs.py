@@ -329,8 +329,7 @@ def _every_one(unit: UnitOfWork, kind: str, filters: tuple[ListFilter, ...], *, 
     query = ListQuery(filters=filters, order_by=(("dttm", True), ("id", True)), page_size=most)
     for entry in unit.logs.list(query)[1]:
         item_id = entry.slice_id if kind == _CHART else entry.dashboard_id
-        assert entry.dttm is not None  # noqa: S101 - the conditions ask for both; tells the type checker
-        assert item_id is not None  # noqa: S101 - tells the type checker
+        assert item_id is not None  # noqa: S101 - the conditions ask for it; tells the type checker
         yield _ActivityEntry(order=(entry.dttm, entry.id), action=entry.action, kind=kind, item_id=item_id)
 
 

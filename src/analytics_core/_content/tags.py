@@ -169,7 +169,7 @@ class Tags(NamespaceWithDistinct[TagGet]):
             unit.tags.get(tag_id)
             ids = self._reader(unit).scope("charts" if kind is TagTarget.CHART else "dashboards")
             query = TAGGED.query(filters=(), order_by=None, page=page, page_size=page_size, ids=ids)
-            query = replace(query, filters=(carries,))
+            query = replace(query, filters=(carries,), count_up_to=self._runtime.settings.max_list_count)
             found: tuple[int, Sequence[Chart | Dashboard]]
             found = unit.charts.list(query) if kind is TagTarget.CHART else unit.dashboards.list(query)
         count, records = found

@@ -69,6 +69,7 @@ class SettingsFields(TypedDict, total=False):
     max_time_offsets: int
     max_annotation_layers: int
     max_annotations: int
+    max_list_count: int | None
     job_workers: int
     job_workers_per_database: int | None
     jobs_max_bytes: int

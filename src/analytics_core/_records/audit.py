@@ -35,10 +35,10 @@ class LogEntry(StoredRecord):
     """One act; `slice_id` is the contract's name of a chart's id, `json` is a JSON text, `dttm` is aware and in UTC."""
 
     action: str
+    dttm: datetime
     user_id: int | None = None
     dashboard_id: int | None = None
     slice_id: int | None = None
-    dttm: datetime | None = None
     duration_ms: int | None = None
     json: str | None = None
     referrer: str | None = None

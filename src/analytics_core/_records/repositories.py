@@ -152,7 +152,8 @@ class ListQuery:
     overlap; `page` counts from 0. `without` names parts of the records that are left unread; a record that lacks some
     cannot be stored. To a list of charts that is filtered or ordered by `datasource_name`, datasets have the names that
     they have now, and those that are not `among_datasets` (numbers or a scope, None: all) have none. Datasets are also
-    found by `table_key`, which the store makes of their table's name when it writes them.
+    found by `table_key`, which the store makes of their table's name when it writes them. `list` counts no more matches
+    than `count_up_to` (None: all).
     """
 
     filters: tuple[ListFilter, ...] = ()
@@ -162,6 +163,7 @@ class ListQuery:
     ids: frozenset[int] | Scope | None = None
     among_datasets: frozenset[int] | Scope | None = None
     without: frozenset[str] = frozenset()
+    count_up_to: int | None = None
 
 
 class Repository(Protocol[Record]):

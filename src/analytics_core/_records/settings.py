@@ -160,6 +160,8 @@ class Settings:
             query may name, each.
         max_time_offsets: ranges that one query may be compared with (`time_offsets`); one named twice counts once.
         max_annotation_layers: annotation layers with data that one query may name.
+        max_list_count: records that a list counts: the `count` of a page is no higher. None: all, which takes a second
+            for some millions.
         max_annotations: annotations that one layer gives to a query; the ledger tells of those that it leaves out.
         job_workers: threads of the built-in background runner.
         job_workers_per_database: threads of it that jobs on one database, or reports to one receiver, may take; None:
@@ -241,6 +243,7 @@ class Settings:
     max_time_offsets: int = 20
     max_annotation_layers: int = 50
     max_annotations: int = 10_000
+    max_list_count: int | None = None
     job_workers: int = 8
     job_workers_per_database: int | None = None
     jobs_max_bytes: int = 256 * 1024 * 1024
@@ -300,8 +303,9 @@ class Settings:
         for name in positive:
             if getattr(self, name) < 1:
                 raise SettingsError(f"Settings.{name} must be at least 1")
-        if self.stream_row_limit is not None and self.stream_row_limit < 1:
-            raise SettingsError("Settings.stream_row_limit must be at least 1, or None")
+        for name in ("stream_row_limit", "max_list_count"):
+            if (limit := getattr(self, name)) is not None and limit < 1:
+                raise SettingsError(f"Settings.{name} must be at least 1, or None")
         longer_than_nothing = (
             *("statement_timeout_s", "request_timeout_s", "store_timeout_s"),
             *("job_lease_s", "job_wait_s", "job_expiry_s", "oauth2_timeout_s", "upload_timeout_s"),

@@ -22,6 +22,7 @@ from analytics_core.ports import Clock, MetadataStore
 
 Record = TypeVar("Record")
 _BATCH = 500
+_MOST_COUNTED = 10_000
 _PARTS = frozenset({"columns", "metrics", "owner_ids"})
 _NOUNS = ("row rule", "dataset")
 _REGULAR = ListFilter(col="filter_type", op="eq", val=RowRuleType.REGULAR.value)
@@ -65,10 +66,11 @@ class StoredRuleSets:
             rules = _rules(unit, over | {dataset_id}, role_ids)
             may_bind = {rule.id for rule in rules}
             on_them = ListFilter(col="dataset_ids", op="in", val=sorted(over | {dataset_id}))
-            total, first = unit.row_rules.list(ListQuery(filters=(on_them, _REGULAR), page_size=_BATCH))
+            regular = ListQuery(filters=(on_them, _REGULAR), page_size=_BATCH, count_up_to=_MOST_COUNTED)
+            total, first = unit.row_rules.list(regular)
             others = [rule for rule in first if rule.id not in may_bind]
-            regular = sum(rule.filter_type is RowRuleType.REGULAR for rule in rules)
-            return _rule_set(unit, [*rules, *others], over), total - regular - len(others)
+            counted = sum(rule.filter_type is RowRuleType.REGULAR for rule in rules) + len(others)
+            return _rule_set(unit, [*rules, *others], over), max(total - counted, 0)
 
     def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
         """Return the physical datasets of a database that may stand over a table."""

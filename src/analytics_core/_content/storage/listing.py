@@ -91,12 +91,13 @@ def page_statement(
         _check_page(query)
     shapes, values = _bound(kind, query.filters)
     paged = {**values, _PAGE_SIZE.key: query.page_size, _OFFSET.key: query.page * query.page_size}
-    key = (kind.noun, shapes, query.order_by, query.ids, query.among_datasets, with_total)
+    key = (kind.noun, shapes, query.order_by, query.ids, query.among_datasets, with_total, query.count_up_to)
     statement = cache.pages.get(key)
     if statement is None:
         narrowed, columns = conditions(kind, query, cache, with_values=False), kind.reader.columns
         if with_total:  # not as a window, which would read all rows whole
-            columns = (*columns, _count(kind, narrowed).correlate(None).scalar_subquery().label(TOTAL))
+            counted = _count(kind, narrowed, query.count_up_to).correlate(None)
+            columns = (*columns, counted.scalar_subquery().label(TOTAL))
         found = sa.select(*columns).where(*narrowed).order_by(*_order(kind, query, cache))
         statement = found.limit(_PAGE_SIZE).offset(_OFFSET)
         if _has_no_numbers(query):
@@ -111,11 +112,14 @@ def _check_page(query: ListQuery) -> None:
 
 def count_statement(kind: RecordKind[Any], query: ListQuery, cache: StatementCache) -> Select[Any]:
     """Return the statement that counts all matches, for pages beyond the last one."""
-    return _count(kind, conditions(kind, query, cache))
+    return _count(kind, conditions(kind, query, cache), query.count_up_to)
 
 
-def _count(kind: RecordKind[Any], narrowed: list[ColumnElement[bool]]) -> Select[Any]:
-    return sa.select(sa.func.count()).select_from(kind.table).where(*narrowed)
+def _count(kind: RecordKind[Any], narrowed: list[ColumnElement[bool]], most: int | None) -> Select[Any]:
+    if most is None:
+        return sa.select(sa.func.count()).select_from(kind.table).where(*narrowed)
+    found = sa.select(sa.literal(1)).select_from(kind.table).where(*narrowed).limit(most)
+    return sa.select(sa.func.count()).select_from(found.correlate(None).subquery())
 
 
 def distinct_statements(
@@ -217,7 +221,7 @@ def _order(kind: RecordKind[Any], query: ListQuery, cache: StatementCache) -> li
     keys: list[ColumnElement[Any]] = []
     for name, descending in query.order_by:
         column = _with_null(kind, name, _listed(kind, name, query, cache))
-        if not isinstance(column, Column) or column.nullable:
+        if name not in kind.always_set and (not isinstance(column, Column) or column.nullable):
             keys.append(sa.case((column.is_(None), 1), else_=0))
         keys.append(column.desc() if descending else column.asc())
     return [*keys, kind.table.c.id.asc()]
@@ -345,8 +349,12 @@ def _equals(column: ColumnElement[Any], value: BindParameter[Any], is_none: bool
 
 
 def _differs(column: ColumnElement[Any], value: BindParameter[Any], is_none: bool) -> ColumnElement[bool]:
-    """Return the condition that the column has another value, None included."""
-    return column.is_not(None) if is_none else sa.or_(column != value, column.is_(None))
+    """Return the condition that the column has another value, None included; what is less or more an index finds."""
+    if is_none:
+        return column.is_not(None)
+    is_indexable = isinstance(column, Column) and isinstance(column.type, String)
+    differs = sa.or_(column < value, column > value) if is_indexable else column != value
+    return sa.or_(differs, column.is_(None))
 
 
 def _is_among(column: ColumnElement[Any], values: BindParameter[Any], has_none: bool) -> ColumnElement[bool]:

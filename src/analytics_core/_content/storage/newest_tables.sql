@@ -660,6 +660,7 @@ CREATE INDEX ix_ac_report_schedules_database ON ac_report_schedules (database_id
 CREATE INDEX ix_ac_role_grants_target ON ac_role_grants (target, target_id);
 CREATE INDEX ix_ac_row_rule_datasets_dataset ON ac_row_rule_datasets (dataset_id);
 CREATE INDEX ix_ac_row_rule_roles_role ON ac_row_rule_roles (role_id);
+CREATE INDEX ix_ac_row_rules_type ON ac_row_rules (filter_type);
 CREATE INDEX ix_ac_saved_statement_tags_tag ON ac_saved_statement_tags (tag_id);
 CREATE INDEX ix_ac_saved_statements_database ON ac_saved_statements (database_id);
 CREATE INDEX ix_ac_sql_queries_database ON ac_sql_queries (database_id);

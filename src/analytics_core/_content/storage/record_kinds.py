@@ -88,7 +88,8 @@ class RecordKind(Generic[Record]):
     """How one kind of record is kept.
 
     `sealed` fields are secrets, each sealed for its field of the record that `named_in` tells. In `blank_for_none`
-    fields the store holds an empty text for None, since NULLs are never equal in a unique key. `pairs` fields are JSON
+    fields the store holds an empty text for None, since NULLs are never equal in a unique key. `always_set` fields are
+    None in no record, though their columns allow it: lists in their order go along their index. `pairs` fields are JSON
     texts of (name, value) pairs, `texts` fields JSON texts of texts; `enums` fields hold an enum's value. `named_by`
     are ids of other kinds' records that name one of this kind: lists are filtered by them, records do not hold them. Of
     `borrowed` fields lists see what another kind's records say now; `computed` ones are made of other columns, also of
@@ -111,6 +112,7 @@ class RecordKind(Generic[Record]):
     sealed: frozenset[str] = frozenset()
     named_in: tuple[str, ...] = ("uuid",)
     blank_for_none: frozenset[str] = frozenset()
+    always_set: frozenset[str] = frozenset()
     pairs: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
     enums: Mapping[str, type[StrEnum]] = field(default_factory=dict)
@@ -413,7 +415,7 @@ ROW_RULE_KIND: Final[RecordKind[RowRule]] = RecordKind(
 )
 
 LOG_KIND: Final[RecordKind[LogEntry]] = RecordKind(
-    noun="log entry", table=tables.LOGS, record_type=LogEntry, is_journal=True
+    noun="log entry", table=tables.LOGS, record_type=LogEntry, always_set=frozenset({"dttm"}), is_journal=True
 )
 
 KEY_VALUE_KIND: Final[RecordKind[KeyValue]] = RecordKind(noun="key", table=tables.KEY_VALUES, record_type=KeyValue)

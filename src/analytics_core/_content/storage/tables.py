@@ -265,6 +265,7 @@ ROW_RULES = record_table(
     Column("group_key", Name(255)),
     Column("description", LongText),
     UniqueConstraint("name", name="uq_ac_row_rules_name"),
+    Index("ix_ac_row_rules_type", "filter_type"),
 )
 
 ROW_RULE_ROLES = link_table("row_rule", "role", keeps=True)

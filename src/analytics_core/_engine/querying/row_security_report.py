@@ -71,7 +71,7 @@ class RowSecurityReport:
 
     Attributes:
         verdicts: the stored rules that concern the dataset: all that bind, and up to 500 of those that do not.
-        omitted: how many more do not bind.
+        omitted: how many more do not bind; of more than 10,000 rules the rest is not counted.
         conditions: what a query of this person carries; all of them hold.
         may_read: whether the person has a grant on the dataset at all.
         failure: why no query of this person can run, None when it can.

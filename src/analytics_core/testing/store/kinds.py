@@ -183,7 +183,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         links=(_ROLES, _of("datasets", LinkEnding.REFUSED, field="dataset_ids")),
         extremes=({"clause": "country = 'it''s {{ current_username() }}' -- Ä"},),
     ),
-    "logs": Kind(bare=lambda _: LogEntry(action="view"), is_journal=True),
+    "logs": Kind(bare=lambda _: LogEntry(action="view", dttm=START), is_journal=True),
     "key_values": Kind(bare=lambda _: KeyValue(kind="k", key="k", value="{}"), keys=(("kind", "key"),)),
     "jobs": Kind(
         bare=lambda _: a_job("j", kind="k"),

@@ -146,6 +146,13 @@ class ListConformance(StoreSuite):
         total, _ = unit.charts.list(ListQuery(page=page, page_size=4))
         assert total == 5
 
+    @pytest.mark.parametrize(("page", "most", "count"), [(0, 3, 3), (9, 3, 3), (0, 9, 5), (9, 9, 5)])
+    @pytest.mark.usefixtures("charts")
+    def test_no_more_matches_are_counted_than_wanted(self, page: int, most: int, count: int, unit: UnitOfWork) -> None:
+        """The page itself is not cut."""
+        total, found = unit.charts.list(ListQuery(page=page, page_size=4, count_up_to=most))
+        assert (total, len(found)) == (count, 0 if page else 4)
+
     def test_only_given_ids_are_seen(self, store: MetadataStore, charts: list[int]) -> None:
         """No ids, nothing; None, everything; also very many ids."""
         assert self._names(store, ids=frozenset()) == []
