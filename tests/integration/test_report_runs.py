@@ -1263,12 +1263,13 @@ def test_a_run_whose_store_is_away_for_a_moment_is_taken_up(far: tuple[ReportWor
     def away(_: int) -> Any:
         raise StoreUnavailableError("the metadata store is restarted")
 
+    runs = ReportRuns(runtime_of=lambda _: world.host._runtime.reports, find_actor=away)
     with world.host._runtime.content.store.unit_of_work() as unit:
         job = unit.jobs.find(job_id=runner.taken[0])
-    assert job is not None
-    runs = ReportRuns(runtime_of=lambda _: world.host._runtime.reports, find_actor=away)
+        assert job is not None
+        work = runs.begin(job, unit)
     with pytest.raises(StoreUnavailableError):
-        runs.run(job, CancelToken())
+        work(CancelToken())
     lose_job(world, runner)
     assert world.states(made) == ["Working"]
     assert world.host.scheduler.tick().taken_up == 1

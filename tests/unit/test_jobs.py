@@ -15,7 +15,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.stores import open_store
 
-from analytics_core._content.jobs.handlers import JobKind, JobOutcome
+from analytics_core._content.jobs.handlers import JobKind, JobOutcome, Work
 from analytics_core._content.jobs.heartbeat import Heartbeat, is_dead
 from analytics_core._content.jobs.job import Job
 from analytics_core._content.jobs.registry import JobRegistry
@@ -25,16 +25,18 @@ from analytics_core._core.adapters.job_runners import InlineJobRunner, ThreadJob
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import User
-from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.settings import Settings
-from analytics_core._records.shared_state import JobRecord, JobState, JobWorker
+from analytics_core._records.shared_state import JobRecord, JobState, JobWorker, KeyValue
 from analytics_core.errors import (
     AnalyticsError,
     JobError,
     JobNotFoundError,
     QueryError,
+    StaleVersionError,
     StatementStoppedError,
     StatementTimeoutError,
+    StoreUnavailableError,
 )
 from analytics_core.models.enums import QueryStatus
 from analytics_core.testing.clock import FixedClock
@@ -42,20 +44,21 @@ from analytics_core.testing.store.records import START
 
 OWNER = Actor(user=User(id=7, username="ann"), roles=())
 DONE = JobOutcome(state=JobState.SUCCESS, data=b"42", bound="b")
-Work = Callable[[CancelToken], JobOutcome]
 
 
 class Handler:
-    """Runs what a test gives it; what it made is a text."""
+    """Runs what a test gives it, and writes `beside` as it begins; what it made is a text."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
         self.begun: list[str] = []
+        self.beside: Callable[[UnitOfWork], object] = lambda _: None
         self.may = True
 
-    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
+    def begin(self, job: JobRecord, unit: UnitOfWork) -> Work:
         self.begun.append(job.job_id)
-        return self.work(cancel)
+        self.beside(unit)
+        return self.work
 
     def may_read(self, job: JobRecord, actor: Actor) -> bool:
         return self.may
@@ -90,7 +93,7 @@ class Desk:
         self.handler = Handler(work)
         choices = Settings(secret_key=secrets.token_urlsafe(32), **settings)
         self.book = JobRegistry(store=store, runner=runner, settings=choices, sleeper=SystemSleeper(), tracer=None)
-        self.book.start({JobKind.CHART_DATA: self.handler})
+        self.book.start({JobKind.CHART_DATA: lambda: self.handler})
 
     def submit(self) -> Job[str]:
         return self.job(self.book.submit(JobKind.CHART_DATA, "{}", user_id=OWNER.id))
@@ -275,6 +278,44 @@ def test_a_job_of_a_kind_that_is_not_known_fails(desk: Any, store: SqlMetadataSt
         job.result()
 
 
+# ---------------------------------------------------------------------------------------------------------- beginning
+def begin_by(first: Exception) -> Callable[[UnitOfWork], object]:
+    """Return what writes a small text beside the claim of a job, and raises an error after that for the first time."""
+    errors = [first]
+
+    def beside(unit: UnitOfWork) -> None:
+        unit.key_values.append(KeyValue(kind="of a test", key=str(len(errors)), value="{}"), actor_id=None)
+        if errors:
+            raise errors.pop()
+
+    return beside
+
+
+def written(store: SqlMetadataStore) -> list[str]:
+    with store.unit_of_work() as unit:
+        return [one.key for one in unit.key_values.list(ListQuery())[1]]
+
+
+@pytest.mark.parametrize("error", [QueryError("no"), ValueError("unexpected")])
+def test_what_a_handler_wrote_before_it_could_not_begin_is_not_stored(desk: Any, error: Exception) -> None:
+    at = desk()
+    at.handler.beside = begin_by(error)
+    job = at.submit()
+    assert (at.stored(job).state, len(at.handler.begun), written(at.store)) == (JobState.FAILED, 1, [])
+    with pytest.raises(AnalyticsError, match="no" if isinstance(error, QueryError) else "unexpected error"):
+        job.result()
+
+
+@pytest.mark.parametrize(
+    "error", [StaleVersionError("report execution", 1), StoreUnavailableError("the metadata store is restarted")]
+)
+def test_a_job_is_begun_anew_where_others_were_faster_or_the_store_was_away(desk: Any, error: Exception) -> None:
+    at = desk()
+    at.handler.beside = begin_by(error)
+    job = at.submit()
+    assert (job.result(), len(at.handler.begun), written(at.store)) == ("42", 2, ["0"])
+
+
 # ------------------------------------------------------------------------------------------------------------- leases
 def test_jobs_of_a_process_that_died_are_lost(desk: Any, store: SqlMetadataStore) -> None:
     at = desk(runner=HoldingRunner())
@@ -380,13 +421,14 @@ def test_a_job_whose_end_was_not_recorded_is_lost_while_its_process_lives(desk: 
         job.result()
 
 
-def test_a_job_that_its_process_does_not_hold_any_more_is_found_as_lost(desk: Any) -> None:
+@pytest.mark.parametrize("state", [JobState.PENDING, JobState.RUNNING])
+def test_a_job_that_its_process_does_not_hold_any_more_is_found_as_lost(desk: Any, state: JobState) -> None:
     at = desk(runner=HoldingRunner())
     jobs = [at.submit(), at.submit()]
     for job in jobs:
-        at.change(job, state=JobState.RUNNING, worker=at.book._heartbeat.token)
+        at.change(job, state=state, worker=at.book._heartbeat.token)
     at.book._drop(jobs[0].job_id)
-    assert [at.book.find(job.job_id).state for job in jobs] == [JobState.LOST, JobState.RUNNING]
+    assert [at.book.find(job.job_id).state for job in jobs] == [JobState.LOST, state]
 
 
 @pytest.mark.parametrize("is_gone", [False, True])

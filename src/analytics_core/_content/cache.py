@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from analytics_core._content.background_jobs import submit_job
@@ -16,7 +17,7 @@ from analytics_core._content.datasets.sources import (
     datasets_of_table,
     parse_source,
 )
-from analytics_core._content.jobs.handlers import JobKind, JobOutcome
+from analytics_core._content.jobs.handlers import JobKind, JobOutcome, Work
 from analytics_core._content.jobs.job import Job
 from analytics_core._content.lookups.loading import next_generation
 from analytics_core._content.namespace import Namespace, live
@@ -297,8 +298,11 @@ class WarmUpJobs:
         self._runtime_of = runtime_of
         self._find_actor = find_actor
 
-    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        """Warm up the charts; a cancelled job stops the statement of the one that runs."""
+    def begin(self, job: JobRecord, _unit: UnitOfWork) -> Work:
+        """Return what warms up the charts; a cancelled job stops the statement of the one that runs."""
+        return partial(self._run, job)
+
+    def _run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
         requested: dict[str, Any] = json.loads(job.payload)
         cache = live(lambda: CacheControl(self._runtime_of(job), self._find_actor(job), cancel=cancel))
         done = []

@@ -71,20 +71,15 @@ class RunEndedError(Exception):
 
 
 class RunLog:
-    """Writes what becomes of runs; each act is a transaction of its own."""
+    """Writes what becomes of runs; each act is a transaction of its own, but for the beginning."""
 
     def __init__(self, runtime: ReportsRuntime) -> None:
         self.runtime = runtime
 
-    def begin(self, execution_id: int, job: JobRecord) -> CurrentRun | None:
+    def begin(self, unit: UnitOfWork, execution_id: int, job: JobRecord) -> CurrentRun | None:
         """Record that a run begins; None where it is over, belongs to another job, or need not be done."""
-
-        def begin() -> CurrentRun | None:
-            with self.runtime.content.store.unit_of_work() as unit:
-                return self._begin(unit, execution_id, job)
-
         try:
-            return until_accepted(begin)
+            return self._begin(unit, execution_id, job)
         except NotFoundError:  # the schedule was deleted
             return None
 

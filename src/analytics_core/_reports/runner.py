@@ -12,11 +12,12 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 
-from analytics_core._content.jobs.handlers import JobOutcome
+from analytics_core._content.jobs.handlers import JobOutcome, Work
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.audit import ObservationKind
 from analytics_core._records.message import Recipient
+from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._reports.alerts import Verdict
 from analytics_core._reports.content import Content
@@ -63,18 +64,19 @@ class ReportRuns:
         self._here = threading.local()
 
     # ------------------------------------------------------------------------------------------------ as a handler
-    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        """Do a run, or tell of one that failed.
+    def begin(self, job: JobRecord, unit: UnitOfWork) -> Work:
+        """Record that a run begins, and return what does it, or tells of one that failed.
 
         How a run ends stands in its row, unless this process ends before: then others take it up. Where nobody waits
         for it, the run that waits behind it follows.
         """
         log, request = RunLog(self._runtime_of(job)), _run_ids(job)
-        run = None
+        run = None if NOTICE in request else log.begin(unit, request[RUN], job)
+        return partial(self._run, log, request, run)
+
+    def _run(self, log: RunLog, request: Mapping[str, int], run: CurrentRun | None, cancel: CancelToken) -> JobOutcome:
         if NOTICE in request:
             log.tell_owners(request[NOTICE])
-        else:
-            run = log.begin(request[RUN], job)
         if run is not None:
             with suppress(RunEndedError):
                 self._observed(log, run, cancel)

@@ -7,12 +7,13 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from typing import Any, Final
 
 from analytics_core._content.background_jobs import new_job_key, submit_job
 from analytics_core._content.changes import begin_act
-from analytics_core._content.jobs.handlers import JobKind, JobOutcome
+from analytics_core._content.jobs.handlers import JobKind, JobOutcome, Work
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.compile.fingerprint import digest_of
 from analytics_core._engine.execution.cancel import CancelToken
@@ -25,6 +26,7 @@ from analytics_core._engine.results.answer_bytes import decode_job_answer, encod
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.datasource import Database
+from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._records.sql_query import QueryState, SqlQuery
 from analytics_core.errors import (
@@ -324,8 +326,11 @@ class SqlJobs:
         self._find_actor = find_actor
         self._seal = seal
 
-    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        """Run the statement of the execution."""
+    def begin(self, job: JobRecord, _unit: UnitOfWork) -> Work:
+        """Return what runs the statement of the execution."""
+        return partial(self._run, job)
+
+    def _run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
         runtime, actor = self._runtime_of(job), self._find_actor(job)
         query, database = self._query_of(runtime, job)
         runs = SqlRuns(runtime, actor)

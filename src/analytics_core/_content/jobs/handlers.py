@@ -1,9 +1,10 @@
-"""What runs the jobs of one kind, and how jobs end: what the store keeps then, for how long, and which are lost."""
+"""What runs the jobs of one kind, and how jobs end: what the store keeps then, how much of it, and which are lost."""
 
 from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -21,7 +22,7 @@ from analytics_core.errors import AnalyticsError, JobError, StaleVersionError
 
 
 class JobKind(StrEnum):
-    """What a job does; each kind has a handler in the composition root."""
+    """What a job does; the composition root has a handler for each kind."""
 
     CHART_DATA = "chart-data"
     WARM_UP = "warm-up"
@@ -38,11 +39,19 @@ class JobOutcome:
     bound: str = ""
 
 
+Work = Callable[[CancelToken], JobOutcome]
+"""What does a job as its actor, with the rights that they have by then; it raises AnalyticsError when it fails."""
+
+
 class JobHandler(Protocol):
     """The jobs of one kind."""
 
-    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        """Do the work as the job's actor with the rights that they have now; AnalyticsError when it fails."""
+    def begin(self, job: JobRecord, unit: UnitOfWork) -> Work:
+        """Return what does a job that this process has just claimed.
+
+        What is stored of its beginning is written in `unit`, which claims the job: both are stored, or neither. Where
+        others were faster, it is begun anew; what else it raises ends the job.
+        """
 
     def may_read(self, job: JobRecord, actor: Actor) -> bool:
         """Tell whether an actor may read what the finished job made."""
@@ -141,6 +150,25 @@ class JobEnds:
         except StaleVersionError:  # it was alive after all, or somebody else was faster: the next look tells
             return job
 
+    def require_room(self, unit: UnitOfWork, job: JobRecord, *, own: str) -> None:
+        """Refuse a new job when so many wait or run already, those that are lost aside; JobError then.
+
+        `own` names the process that asks.
+        """
+        most = self._settings.max_jobs
+        self._require(unit, most, own=own)
+        if not job.user_id:  # guests must not keep people from submitting
+            guests = ListFilter(col="user_id", op="eq", val=0)
+            self._require(unit, -(-most // 2), guests, own=own, whose="of guests ")
+
+    def _require(self, unit: UnitOfWork, most: int, *of: ListFilter, own: str, whose: str = "") -> None:
+        if _count_unfinished(unit, *of) >= most:
+            for unfinished in unit.jobs.list(_unfinished(most, *of))[1]:
+                self.settled(unit, unfinished, own=own)
+            if _count_unfinished(unit, *of) >= most:
+                said = f"{most} jobs {whose}wait or run already (Settings.max_jobs); try again later"
+                raise JobError(said, retryable=True)
+
     def _make_room(self, unit: UnitOfWork, now: datetime, *, but: str) -> None:
         """Forget jobs that are expired, and the oldest beyond as many and as many bytes as may be; the latest stays."""
         most = self._settings.max_jobs
@@ -158,3 +186,11 @@ class JobEnds:
             unit.jobs.delete_matching([ListFilter(col="id", op="in", val=gone)])
         if len(found) == query.page_size:  # there may be more
             unit.jobs.delete_matching([ListFilter(col="expires_on", op="lt", val=now)])
+
+
+def _unfinished(most: int, *of: ListFilter) -> ListQuery:
+    return ListQuery(filters=(ListFilter(col="ended_on", op="is_null", val=True), *of), page_size=most)
+
+
+def _count_unfinished(unit: UnitOfWork, *of: ListFilter) -> int:
+    return unit.jobs.list(_unfinished(1, *of))[0]

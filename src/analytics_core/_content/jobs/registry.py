@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from analytics_core._content.jobs.handlers import Ending, JobEnds, JobHandler, JobKind, JobOutcome
+from analytics_core._content.jobs.handlers import Ending, JobEnds, JobHandler, JobKind, JobOutcome, Work
 from analytics_core._content.jobs.heartbeat import Heartbeat
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.tracing import Tracer
@@ -72,7 +72,7 @@ class JobRegistry:
         self._sleeper = sleeper
         self._tracer = tracer
         self._ends = JobEnds(settings)
-        self._handlers: Mapping[str, JobHandler] = {}
+        self._handlers: Mapping[str, Callable[[], JobHandler]] = {}
         self._guard = forkable_rlock()
         self._jobs: dict[str, _LocalJob] = {}
         self._taken: set[str] = set()
@@ -80,8 +80,8 @@ class JobRegistry:
         self._heartbeat = Heartbeat(store, lease_s=settings.job_lease_s, stop=self._stop_here, settle=self._settle_own)
         tell_of_forks(self)
 
-    def start(self, handlers: Mapping[JobKind, JobHandler]) -> None:
-        """Take what runs the jobs of each kind; called once, by the composition root."""
+    def start(self, handlers: Mapping[JobKind, Callable[[], JobHandler]]) -> None:
+        """Take what gives the handler of each kind of jobs; called once, by the composition root."""
         self._handlers = {kind.value: handler for kind, handler in handlers.items()}
         self._runner.start(self.run)
 
@@ -166,21 +166,9 @@ class JobRegistry:
             now = unit.now()
             if beside is not None:
                 beside(unit, now)
-            self._require_room(unit, self._settings.max_jobs)
-            if not job.user_id:  # guests must not keep people from submitting
-                guests = ListFilter(col="user_id", op="eq", val=0)
-                self._require_room(unit, -(-self._settings.max_jobs // 2), guests, whose="of guests ")
+            self._ends.require_room(unit, job, own=self._heartbeat.token)
             lease = now + timedelta(seconds=self._settings.job_wait_s)
             return unit.jobs.add(replace(job, lease_until=lease), actor_id=job.author_id)
-
-    def _require_room(self, unit: UnitOfWork, most: int, *of: ListFilter, whose: str = "") -> None:
-        """Refuse a job when so many of some wait or run already, those that are lost aside."""
-        if _count_unfinished(unit, *of) >= most:
-            for unfinished in unit.jobs.list(_unfinished(most, *of))[1]:
-                self._ends.settled(unit, unfinished, own=self._heartbeat.token)
-            if _count_unfinished(unit, *of) >= most:
-                said = f"{most} jobs {whose}wait or run already (Settings.max_jobs); try again later"
-                raise JobError(said, retryable=True)
 
     def _hand_over(self, job: JobRecord) -> None:
         try:
@@ -222,10 +210,10 @@ class JobRegistry:
             self._taken.add(job_id)
         try:
             local_job = self._hold(job_id)
-            job = self._claim(job_id, local_job.record)
-            if job is not None:
+            begun = self._begun(job_id, local_job.record)
+            if begun is not None:
                 local_job.is_claimed = True
-                self._work(job, local_job.cancel)
+                self._work(*begun, local_job.cancel)
         except AnalyticsError as error:
             _LOG.error("job %s could not be run or recorded: %s", job_id, error.message)
         finally:
@@ -233,26 +221,41 @@ class JobRegistry:
             with self._guard:
                 self._taken.discard(job_id)
 
-    def _claim(self, job_id: str, known: JobRecord | None) -> JobRecord | None:
+    def _begun(self, job_id: str, known: JobRecord | None) -> tuple[JobRecord, Work] | None:
         """Make a waiting job one that this process runs; None when somebody else has it or it is over.
 
-        `known` is how this process stored it: its version tells whether it is so still.
+        `known` is how this process stored it: its version tells whether it is so still. Where its handler cannot begin,
+        the work is to fail with that error.
         """
+        try:
+            return self._repeated(lambda: self._claim(job_id, known), also=StoreUnavailableError)
+        except StoreUnavailableError:
+            raise
+        except Exception as error:  # whatever it is, the job ends by it
+            failure = error
+        return self._repeated(lambda: self._claim(job_id, known, failure))
+
+    def _claim(
+        self, job_id: str, known: JobRecord | None, failure: Exception | None = None
+    ) -> tuple[JobRecord, Work] | None:
+        """Claim a job with what its handler writes of it; after a failure the handler is asked no more."""
         with self._store.unit_of_work() as unit:
             job = unit.jobs.find(job_id=job_id) if known is None else known
             if job is None or job.state is not JobState.PENDING or job.cancel_requested:
                 return None
+            begin = self.handler(job).begin if failure is None else _failing(failure)  # loaded before others must wait
             running = replace(
                 job, state=JobState.RUNNING, worker=self._heartbeat.token, lease_until=None, started_on=unit.now()
             )
             try:
-                return unit.jobs.update(running, actor_id=job.author_id)
+                claimed = unit.jobs.update(running, actor_id=job.author_id)
             except (StaleVersionError, NotFoundError):  # another process was faster, or somebody cancelled it
                 return None
+            return claimed, begin(claimed, unit)
 
-    def _work(self, job: JobRecord, cancel: CancelToken) -> None:
+    def _work(self, job: JobRecord, work: Work, cancel: CancelToken) -> None:
         try:
-            outcome = self.handler(job).run(job, cancel)
+            outcome = work(cancel)
         except AnalyticsError as error:
             self._end(job, _state_of(error), error=error)
         except Exception as error:  # the border of a thread: nobody above could be told
@@ -310,8 +313,9 @@ class JobRegistry:
         return self._repeated(find)
 
     def _is_dropped(self, job: JobRecord) -> bool:
-        """Tell whether the store says that this process runs a job that it does not hold any more."""
-        return job.state is JobState.RUNNING and job.worker == self._heartbeat.token and self.ending(job.job_id) is None
+        """Tell whether the store says that this process has a job that it does not hold any more."""
+        is_open = not job.state.is_over and job.worker == self._heartbeat.token
+        return is_open and self.ending(job.job_id) is None
 
     def is_claimed(self, unit: UnitOfWork, job_id: str, ago: timedelta) -> bool | None:
         """Tell whether a job was held so long ago, or waits to be; None: its process was not heard of since."""
@@ -365,12 +369,12 @@ class JobRegistry:
 
     def handler(self, job: JobRecord) -> JobHandler:
         """Return what runs jobs of this kind; JobError where this version of the library has none."""
-        handler = self._handlers.get(job.kind)
-        if handler is None:
+        handler_of = self._handlers.get(job.kind)
+        if handler_of is None:
             raise JobError(
                 f"job {job.job_id!r} is of kind {job.kind!r}, which this version of analytics_core cannot run"
             )
-        return handler
+        return handler_of()
 
     def cancel(self, job_id: str) -> None:
         """Stop a job: one that waits never starts, one that runs has its statement stopped, in any process."""
@@ -469,22 +473,25 @@ class JobRegistry:
         for attempt in range(1, _ATTEMPTS):
             try:
                 return change()
-            except (StaleVersionError, also):
+            except (StaleVersionError, also) as error:
+                if isinstance(error, StoreUnavailableError) and not error.retryable:
+                    raise
                 self._sleeper.sleep(_PAUSE_S * attempt)
         return change()
+
+
+def _failing(failure: Exception) -> Callable[[JobRecord, UnitOfWork], Work]:
+    """Return what begins a job that is to fail."""
+
+    def fail(_: CancelToken) -> JobOutcome:
+        raise failure
+
+    return lambda *_: fail
 
 
 def new_job_id() -> str:
     """Return an id that no job has, and that nobody can guess."""
     return secrets.token_urlsafe(24)
-
-
-def _unfinished(most: int, *of: ListFilter) -> ListQuery:
-    return ListQuery(filters=(ListFilter(col="ended_on", op="is_null", val=True), *of), page_size=most)
-
-
-def _count_unfinished(unit: UnitOfWork, *of: ListFilter) -> int:
-    return unit.jobs.list(_unfinished(1, *of))[0]
 
 
 def _state_of(error: AnalyticsError) -> JobState:

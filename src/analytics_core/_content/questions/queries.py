@@ -6,10 +6,11 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from analytics_core._content.batches import is_stored_id
-from analytics_core._content.jobs.handlers import JobOutcome
+from analytics_core._content.jobs.handlers import JobOutcome, Work
 from analytics_core._content.lookups.chart_contexts import ChartContext, form_of_chart
 from analytics_core._content.questions.contexts import context_with
 from analytics_core._content.questions.extra_filters import ExtraFilters
@@ -25,6 +26,7 @@ from analytics_core._engine.results.batch_stream import BatchStream
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.chart import Chart
+from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core.errors import AccessError, AnalyticsError, NotFoundError, StoredDataError
 from analytics_core.models.enums import QueryStatus, ResultType
@@ -278,8 +280,11 @@ class ChartDataJobs:
         self._find_actor = find_actor
         self._seal = seal
 
-    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        """Answer the question."""
+    def begin(self, job: JobRecord, _unit: UnitOfWork) -> Work:
+        """Return what answers the question."""
+        return partial(self._run, job)
+
+    def _run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
         answer, bound = self._queries(job, self._find_actor(job)).answer_job(_question(job), cancel)
         return JobOutcome(
             state=_state_of(answer), data=encode_answer(answer, key=job.job_id, seal=self._seal), bound=bound

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from analytics_core._content.jobs.handlers import JobHandler, JobKind, JobOutcome
+from analytics_core._content.jobs.handlers import JobHandler, JobKind
 from analytics_core._content.jobs.registry import JobRegistry
 from analytics_core._content.lookups.guests import Guests
 from analytics_core._content.lookups.loading import ChartLoader, StoreReadCache
@@ -15,7 +15,6 @@ from analytics_core._content.runtime import ContentRuntime
 from analytics_core._core.runtime import Components, CoreRuntime
 from analytics_core._core.wiring.engine import build_engine
 from analytics_core._core.wiring.parts import Added
-from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.frames import ENTRY_POINTS as OPERATIONS
 from analytics_core._engine.network import AddressFinder
 from analytics_core._engine.rights.actor import Actor
@@ -32,8 +31,11 @@ from analytics_core.ports import Clock, Notifier, Renderer
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from analytics_core._content.jobs.handlers import JobOutcome, Work
     from analytics_core._content.lookups.chart_contexts import ChartContexts
     from analytics_core._content.questions.queries import JobQueries
+    from analytics_core._engine.execution.cancel import CancelToken
+    from analytics_core._records.repositories import UnitOfWork
     from analytics_core._reports.runtime import ReportsRuntime
 
 
@@ -121,8 +123,11 @@ def _reports(parts: Components, content: ContentRuntime) -> ReportsRuntime:
 
 def job_handlers(
     runtime: CoreRuntime, find_actor: Callable[[JobRecord], Actor], find_person: Callable[[int], Actor]
-) -> dict[JobKind, JobHandler]:
-    """Return what runs each kind of job, each as its own actor, at the moment that its question was pinned to."""
+) -> dict[JobKind, Once[JobHandler]]:
+    """Return what runs each kind of job, each as its own actor, at the moment that its question was pinned to.
+
+    What runs the jobs of a kind is loaded with the first of them.
+    """
 
     def runtime_of(job: JobRecord) -> CoreRuntime:
         return runtime if job.moment is None else runtime.pinned_at(job.moment)
@@ -165,36 +170,43 @@ def job_handlers(
         JobKind.SQL: statements,
     }
     tracer = runtime.engine.tracer
-    return {kind: _HandlerOfAKind(make, tracer, runtime.content.wall_clock) for kind, make in makers.items()}
+    if tracer is None:
+        return {kind: Once(make) for kind, make in makers.items()}
+    clock = runtime.content.wall_clock
+    return {kind: Once(partial(_traced, make, tracer, clock)) for kind, make in makers.items()}
 
 
-class _HandlerOfAKind:
-    """Runs and reads the jobs of one kind (a `JobHandler`); what does so is loaded with the first of them.
+def _traced(make: Callable[[], JobHandler], tracer: Tracer, clock: Clock) -> JobHandler:
+    return _TracedHandler(make(), tracer, clock)
 
-    Where the observer hears of all work, each job is a part of what it was submitted in.
-    """
 
-    def __init__(self, make: Callable[[], JobHandler], tracer: Tracer | None, clock: Clock) -> None:
-        self._handler = Once(make)
+class _TracedHandler:
+    """Begins and reads jobs as another handler does; each is a part of the work that it was submitted in."""
+
+    def __init__(self, handler: JobHandler, tracer: Tracer, clock: Clock) -> None:
+        self._handler = handler
         self._tracer = tracer
         self._clock = clock
 
-    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        """Do the work."""
-        if self._tracer is None:
-            return self._handler().run(job, cancel)
-        submitted = job.audit.created_on
-        waited = None if submitted is None else (self._clock.now() - submitted).total_seconds() * 1_000
-        facts = {"actor_id": job.author_id, "result_type": job.kind, "waited_ms": waited and max(waited, 0.0)}
-        with self._tracer.work(ObservationKind.JOB, facts, traceparent=job.traceparent) as work:
-            outcome = self._handler().run(job, cancel)
-            work.facts["result_bytes"] = len(outcome.data)
-            return outcome
+    def begin(self, job: JobRecord, unit: UnitOfWork) -> Work:
+        """Return what does the job, and is observed."""
+        work = self._handler.begin(job, unit)
+
+        def observed(cancel: CancelToken) -> JobOutcome:
+            submitted = job.audit.created_on
+            waited = None if submitted is None else (self._clock.now() - submitted).total_seconds() * 1_000
+            facts = {"actor_id": job.author_id, "result_type": job.kind, "waited_ms": waited and max(waited, 0.0)}
+            with self._tracer.work(ObservationKind.JOB, facts, traceparent=job.traceparent) as doing:
+                outcome = work(cancel)
+                doing.facts["result_bytes"] = len(outcome.data)
+                return outcome
+
+        return observed
 
     def may_read(self, job: JobRecord, actor: Actor) -> bool:
         """Tell whether an actor may read what it made."""
-        return self._handler().may_read(job, actor)
+        return self._handler.may_read(job, actor)
 
     def read(self, job: JobRecord, data: bytes) -> Any:
         """Return what it made."""
-        return self._handler().read(job, data)
+        return self._handler.read(job, data)
