@@ -99,6 +99,15 @@ def end_leases_of_others(core: AnalyticsCore) -> None:
         connection.exec_driver_sql(f"UPDATE ac_report_executions {over} lease_until NOT NULL")
 
 
+def open_jobs_of_good_ends(core: AnalyticsCore) -> int:
+    """Return how many jobs are not over whose runs ended well: both are recorded together."""
+    with engine_of(core).begin() as connection:
+        return connection.exec_driver_sql(
+            "SELECT COUNT(*) FROM ac_jobs AS job JOIN ac_report_executions AS run ON run.job_id = job.job_id "
+            "WHERE run.state = 'Success' AND job.ended_on IS NULL"
+        ).scalar_one()
+
+
 def sent_to(world: ReportWorld, run: str) -> list[int]:
     """Return how often each recipient got the message of a run."""
     got = [one.recipient.to for one in world.outbox.sent if one.message.key == run]
@@ -118,6 +127,7 @@ def test_a_run_whose_process_dies_at_any_step_is_neither_lost_nor_doubled(tmp_pa
         while not lives:
             world.clock.advance(HOUR)
             lives = lives_through(mortal, life, steps)
+            assert not open_jobs_of_good_ends(world.host), steps
             end_leases_of_others(world.host)
             world.host.scheduler.tick()
             again = world.host.scheduler.tick()

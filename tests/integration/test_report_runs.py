@@ -944,6 +944,29 @@ def test_a_message_is_recorded_although_where_its_schedule_stands_changed_meanwh
         assert world.deliveries(made) == [("bob@example.com", "delivered")]
 
 
+def test_a_run_ends_although_somebody_wants_to_stop_its_job_at_that_moment(
+    far: tuple[ReportWorld, ForgetfulRunner],
+) -> None:
+    world, runner = far
+    made = world.report()
+    world.pass_time()
+    store, find = world.host._runtime.content.store, ListQuery(filters=(ListFilter(col="queue", op="neq", val=""),))
+
+    def stop() -> None:
+        with store.unit_of_work() as unit:
+            (job,) = unit.jobs.list(find)[1]
+            unit.jobs.update(replace(job, cancel_requested=True), actor_id=None)
+
+    outbox = OutboxAndThen()
+    outbox.then = stop
+    world.host._runtime.reports.deliveries._notifiers = (outbox,)
+    runner.run(runner.taken[0])
+    with store.unit_of_work() as unit:
+        states = [job.state for job in unit.jobs.list(find)[1]]
+    assert (world.states(made), states) == (["Success"], [JobState.SUCCESS])
+    assert world.deliveries(made) == [("bob@example.com", "delivered")]
+
+
 def test_a_schedule_that_is_deactivated_sends_nothing_more(far: tuple[ReportWorld, ForgetfulRunner]) -> None:
     world, runner = far
     made = world.report(extra={"missed": "all"})

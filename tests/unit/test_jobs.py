@@ -15,7 +15,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.stores import open_store
 
-from analytics_core._content.jobs.handlers import JobKind, JobOutcome, Work
+from analytics_core._content.jobs.handlers import JobKind, JobOutcome, Work, new_job_id
 from analytics_core._content.jobs.heartbeat import Heartbeat, is_dead
 from analytics_core._content.jobs.job import Job
 from analytics_core._content.jobs.registry import JobRegistry
@@ -44,6 +44,10 @@ from analytics_core.testing.store.records import START
 
 OWNER = Actor(user=User(id=7, username="ann"), roles=())
 DONE = JobOutcome(state=JobState.SUCCESS, data=b"42", bound="b")
+
+
+def new_job(kind: JobKind) -> JobRecord:
+    return JobRecord(job_id=new_job_id(), kind=kind.value, payload="{}", user_id=OWNER.id)
 
 
 class Handler:
@@ -96,7 +100,7 @@ class Desk:
         self.book.start({JobKind.CHART_DATA: lambda: self.handler})
 
     def submit(self) -> Job[str]:
-        return self.job(self.book.submit(JobKind.CHART_DATA, "{}", user_id=OWNER.id))
+        return self.job(self.book.submit(new_job(JobKind.CHART_DATA)))
 
     def job(self, record: JobRecord) -> Job[str]:
         return Job(self.book, record, channel_id="c", result_url=f"/{record.job_id}", find_actor=lambda: OWNER)
@@ -272,7 +276,7 @@ def test_a_job_that_two_workers_take_is_run_once(desk: Any, store: SqlMetadataSt
 
 def test_a_job_of_a_kind_that_is_not_known_fails(desk: Any, store: SqlMetadataStore) -> None:
     at = desk()
-    job = at.job(at.book.submit(JobKind.WARM_UP, "{}", user_id=7))
+    job = at.job(at.book.submit(new_job(JobKind.WARM_UP)))
     assert job.state is JobState.FAILED
     with pytest.raises(JobError, match="kind 'warm-up'"):
         job.result()

@@ -118,16 +118,16 @@ def submit_job(
         JobError: no more work can be taken.
     """
     owner = str(actor.id) if visit is None else guest_key(visit)
-    record = runtime.job_registry.submit(
-        kind,
-        payload,
+    job = JobRecord(
+        job_id=job_id or new_job_key(runtime, owner),
+        kind=kind.value,
+        payload=payload,
         user_id=actor.id,
         claims=_claims_of(runtime, actor) if visit is None else _claims_text(visit),
         moment=runtime.clock.now(),
         queue=queue,
-        job_id=job_id or new_job_key(runtime, owner),
     )
-    return job_of(runtime, record, find_actor=find_actor)
+    return job_of(runtime, runtime.job_registry.submit(job), find_actor=find_actor)
 
 
 def new_job_key(runtime: ContentRuntime, owner: str) -> str:

@@ -6,21 +6,21 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
-from analytics_core._content.jobs.handlers import Ending, JobKind
-from analytics_core._content.jobs.registry import new_job_id
+from analytics_core._content.jobs.handlers import Ending, JobKind, new_job_id
 from analytics_core._content.jobs.turns import BESIDE, OWNER, Turns
 from analytics_core._records.report import ReportExecution, ReportSchedule
 from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.shared_state import JobRecord
 from analytics_core._reports.claims import begun_runs, first_open, schedule_without_owners
 from analytics_core._reports.recipients import receivers
-from analytics_core._reports.run_log import DEACTIVATED, TOOK_TOO_LONG, RunLog
+from analytics_core._reports.run_log import ALONE, DEACTIVATED, TOOK_TOO_LONG, RunLog
 from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._reports.states import RunEvent
 from analytics_core._tools.log import line_log
@@ -45,6 +45,7 @@ the run done that waits behind."""
 MOST_ATTEMPTS: Final = 5
 _MOST_IN_FLIGHT: Final = 64
 _LOOK_S: Final = 0.2
+_MAIL: Final = RecipientType.EMAIL.value
 _QUEUE: Final = "reports to "
 _MOST_NAMES: Final = 3
 _LONGEST_NAME: Final = 60
@@ -61,10 +62,10 @@ class _Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Flight:
-    """A job that this look waits for; `turn` is what it does, None: it is a notice. Without `ending` it is over."""
+    """A job that was submitted; `turn` is what it does, None: it is a notice. `ending` is told where it runs here."""
 
     job_id: str
-    ending: Ending | None
+    ending: Ending
     turn: _Turn | None
 
 
@@ -183,10 +184,11 @@ class RunDispatcher:
     def submit(self, run: ReportExecution) -> str | None:
         """Have a run done by a job, and return its id; None where somebody else has, or there is no room now."""
         try:
-            return self._submitted(self._turn(run))
+            flight = self._submitted(self._turn(run))
         except JobError as error:
             _LOG.warning("the run of report schedule %s waits for room: %s", run.schedule_id, error.message)
             return None
+        return None if flight is None else flight.job_id
 
     def wait_for(self, job_id: str) -> None:
         """Wait until a job of this process is over."""
@@ -201,23 +203,19 @@ class RunDispatcher:
     def _go_on(self) -> None:
         """Begin all whose turn it is, after what is over gave its place back."""
         for flight in tuple(self._flying):
-            if flight.ending is None or flight.ending.is_reported:
+            if flight.ending.is_reported:
                 self._flying.remove(flight)
                 self._count(flight)
         while self._has_room and (turn := self._turns.take()) is not None:
-            job_id = self._begun(turn[1])
-            if job_id is None or not self._waits:
+            begun = self._begun(turn[1])
+            if begun is None or not self._waits:
                 self._turns.end(turn[0])
             else:
-                self._wait_later(job_id, turn[1])
+                self._wait_later(begun)
 
-    def _wait_later(self, job_id: str, turn: _Turn | None) -> None:
-        ending = self._runtime.content.job_registry.ending(job_id)
-        self._flying.append(_Flight(job_id=job_id, ending=ending, turn=turn))
-        if ending is None:
-            self._is_any_over.set()
-        else:
-            ending.tell_also(self._is_any_over)
+    def _wait_later(self, flight: _Flight) -> None:
+        self._flying.append(flight)
+        flight.ending.tell_also(self._is_any_over)
 
     def _count(self, flight: _Flight) -> None:
         """Count a job that is over, and let the next run of its schedule wait for its turn."""
@@ -226,11 +224,13 @@ class RunDispatcher:
             return
         self._finished += 1
         self._turns.end(turn.queue)
+        if flight.ending.note == ALONE:
+            return
         if (following := self._behind(turn.run)) is not None:
             self._turns.add(turn.queue, replace(turn, run=following))
 
-    def _begun(self, turn: _Turn) -> str | None:
-        """Have a run done, and return the id of its job; None: others do, or later."""
+    def _begun(self, turn: _Turn) -> _Flight | None:
+        """Have a run done, and return its job; None: others do, or later."""
         run = turn.run
         try:
             with _passing_over(run):
@@ -240,8 +240,8 @@ class RunDispatcher:
             self._has_room = False
         return None
 
-    def _submitted(self, turn: _Turn) -> str | None:
-        """Have a run done by a job, and return its id; None where somebody else has.
+    def _submitted(self, turn: _Turn) -> _Flight | None:
+        """Have a run done by a job, and return it; None where somebody else has.
 
         Raises:
             JobError: it cannot be taken now; where there is no room, the run waits for whoever looks next, and has lost
@@ -252,43 +252,18 @@ class RunDispatcher:
             message = f"each of {run.attempts} processes that tried it ended before it was done"
             self._close(run, RunEvent.FAILED, message, ErrorType.ASYNC_WORKERS_ERROR)
             return None
-        job_id, work = new_job_id(), {RUN: run.id} if self._waits else {RUN: run.id, FOLLOW: 1}
+        flight = _Flight(job_id=new_job_id(), ending=Ending(), turn=turn)
+        work = {RUN: run.id} if self._waits else {RUN: run.id, FOLLOW: 1}
+        job, take = _job(flight, work, run, turn.user_id, turn.queue), partial(self._take, run, flight.job_id)
         try:
-            self._submit_job(
-                work,
-                turn.queue,
-                turn.user_id,
-                job_id=job_id,
-                moment=run.scheduled_dttm,
-                beside=partial(self._take, run, job_id),
-            )
+            self._runtime.content.job_registry.submit(job, ending=flight.ending, beside=take)
         except JobError as error:
             if error.retryable:
-                self._give_back(run, job_id)
+                self._give_back(run, flight.job_id)
             raise
         except (StaleVersionError, NotFoundError):
             return None
-        return job_id
-
-    def _submit_job(
-        self,
-        payload: Mapping[str, Any],
-        queue: str,
-        user_id: int,
-        *,
-        job_id: str,
-        moment: datetime,
-        beside: Callable[[UnitOfWork, datetime], None] | None = None,
-    ) -> None:
-        self._runtime.content.job_registry.submit(
-            JobKind.REPORT,
-            json.dumps(payload),
-            user_id=user_id,
-            moment=moment,
-            queue=queue,
-            job_id=job_id,
-            beside=beside,
-        )
+        return flight
 
     def _take(self, run: ReportExecution, job_id: str, unit: UnitOfWork, now: datetime) -> None:
         """Record which job does a run, with the job; StaleVersionError where others were faster."""
@@ -309,15 +284,28 @@ class RunDispatcher:
         schedule = self._log.close(run, event, message, error_type)
         if schedule is None:
             return
-        job_id, queue = new_job_id(), _queue([RecipientType.EMAIL.value], schedule)
+        flight, queue = _Flight(job_id=new_job_id(), ending=Ending(), turn=None), _queue([_MAIL], schedule)
         user_id = schedule.executor_id or 0
         try:
-            self._submit_job({NOTICE: run.id}, queue, user_id, job_id=job_id, moment=run.scheduled_dttm)
+            job = _job(flight, {NOTICE: run.id}, run, user_id, queue)
+            self._runtime.content.job_registry.submit(job, ending=flight.ending)
         except AnalyticsError as error:
             _LOG.error("the owners of report schedule %s are not told of an error: %s", schedule.id, error.message)
             return
         if self._waits:
-            self._wait_later(job_id, None)
+            self._wait_later(flight)
+
+
+def _job(flight: _Flight, work: Mapping[str, Any], run: ReportExecution, user_id: int, queue: str) -> JobRecord:
+    """Return a new job that does something about a run, as of its due time."""
+    return JobRecord(
+        job_id=flight.job_id,
+        kind=JobKind.REPORT.value,
+        payload=json.dumps(work),
+        user_id=user_id,
+        moment=run.scheduled_dttm,
+        queue=queue,
+    )
 
 
 def _turn_of(run: ReportExecution, schedule: ReportSchedule) -> _Turn:
@@ -333,7 +321,7 @@ def queue_of(schedule: ReportSchedule) -> str:
         named = [one.receiver for one in receivers(schedule)]
     except AnalyticsError:  # the run tells
         named = []
-    return _queue(list(dict.fromkeys(named)) or [RecipientType.EMAIL.value], schedule)
+    return _queue(list(dict.fromkeys(named)) or [_MAIL], schedule)
 
 
 def _queue(names: Sequence[str], schedule: ReportSchedule) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from analytics_core._content.changes import until_accepted
+from analytics_core._content.jobs.handlers import JobOutcome
 from analytics_core._content.jobs.heartbeat import is_dead
 from analytics_core._records.message import Delivery, Message, Recipient
 from analytics_core._records.report import (
@@ -21,9 +22,9 @@ from analytics_core._records.report import (
     RunState,
 )
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._records.shared_state import JobRecord
+from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._reports.alerts import Verdict, row_text
-from analytics_core._reports.claims import retention_of
+from analytics_core._reports.claims import first_open, retention_of
 from analytics_core._reports.content import Content
 from analytics_core._reports.delivery_rows import OpenedDelivery, SentMessage, known_deliveries, opened, record
 from analytics_core._reports.messages import (
@@ -44,6 +45,10 @@ ON_GRACE: Final = "within the grace period of the alert, whose query was not ask
 TOOK_TOO_LONG: Final = "the run took longer than its working_timeout"
 EMPTY: Final = "there are no rows, and the schedule sends nothing then (extra.skip_when_empty)"
 DEACTIVATED: Final = "the schedule was deactivated; what was not sent by then was not sent"
+ALONE: Final = "alone"
+"""The note of the job of a run behind which none of its schedule waits."""
+
+_DONE: Final = JobOutcome(state=JobState.SUCCESS, data=b"")
 _STORE_AWAY_S: Final = 120.0
 _STORE_PAUSE_S: Final = 1.0
 _OLD_ROWS: Final = 1_000
@@ -55,14 +60,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentRun:
-    """A run that this process does: the schedule as it was when it began, its row, and the process by its lease.
+    """A run that this process does: the schedule as it was when it began, its row, and its job as it was claimed.
 
     `progress` is where the schedule stood when this process read it last; None: it was not read, or is to be read anew.
     """
 
     schedule: ReportSchedule
     execution: ReportExecution
-    worker: str | None = None
+    job: JobRecord | None = None
     progress: ReportProgress | None = None
 
 
@@ -96,7 +101,7 @@ class RunLog:
             late_on=None if timeout is None else unit.now() + timedelta(seconds=timeout),
         )
         stored = unit.report_executions.update(begun, actor_id=None)
-        run = CurrentRun(schedule=schedule, execution=stored, worker=job.worker)
+        run = CurrentRun(schedule=schedule, execution=stored, job=job)
         if not schedule.active and stored.cause is not RunCause.MANUAL:
             self._end(unit, run, RunEvent.DEACTIVATED, message=DEACTIVATED)
             return None
@@ -123,30 +128,56 @@ class RunLog:
         event: RunEvent,
         *,
         message: str | None = None,
-        error_type: ErrorType = ErrorType.GENERIC_COMMAND_ERROR,
         verdict: Verdict | None = None,
         messages: Sequence[tuple[Recipient, Content]] = (),
         sent: SentMessage | None = None,
-    ) -> bool:
-        """Record how a run ended, and what became of its last message; return whether its owners are to be told.
+    ) -> JobOutcome:
+        """Record that a run ended well, what became of its last message, and that its job is over, if it is as known.
+
+        Return how the job ended, with what is known of those behind it.
 
         Raises:
             RunEndedError: somebody else ended it; what became of the message is recorded all the same.
         """
 
-        def end(unit: UnitOfWork, current: CurrentRun) -> bool:
+        def end(unit: UnitOfWork, current: CurrentRun) -> JobOutcome:
+            is_known = current is run
             if sent is not None:
-                record(unit, current.execution, sent if current is run else replace(sent, rows=None))
-            done = replace(current, execution=replace(current.execution, **_facts(verdict, messages, current)))
-            return self._end(unit, done, event, message=message, error_type=error_type)
+                record(unit, current.execution, sent if is_known else replace(sent, rows=None))
+            self._end(unit, _found(current, verdict, messages), event, message=message)
+            if not is_known or run.job is None:
+                return _DONE
+            note = ALONE if first_open(unit, run.schedule.id) is None else ""
+            return self.runtime.content.job_registry.ended(unit, run.job, replace(_DONE, note=note))
 
         try:
-            needs_notice = self._changed(run, end)
+            return self._changed(run, end)
         except Exception:  # whatever it is goes on upwards: the message is where it is
             if sent is not None:
                 self.close_delivery(run, sent)
             raise
-        _log_failure(run.schedule, run.execution, event, message)
+
+    def fail(
+        self,
+        run: CurrentRun,
+        message: str,
+        error_type: ErrorType,
+        *,
+        verdict: Verdict | None = None,
+        messages: Sequence[tuple[Recipient, Content]] = (),
+    ) -> bool:
+        """Record that a run ended in Error, and return whether its owners are to be told, by its job.
+
+        Raises:
+            RunEndedError: somebody else ended it.
+        """
+
+        def fail(unit: UnitOfWork, current: CurrentRun) -> bool:
+            found = _found(current, verdict, messages)
+            return self._end(unit, found, RunEvent.FAILED, message=message, error_type=error_type)
+
+        needs_notice = self._changed(run, fail)
+        _log_failure(run.schedule, run.execution, RunEvent.FAILED, message)
         return needs_notice
 
     def keep(self, run: CurrentRun, verdict: Verdict) -> CurrentRun:
@@ -159,7 +190,7 @@ class RunLog:
         """
 
         def keep(unit: UnitOfWork, current: CurrentRun) -> CurrentRun:
-            found = replace(current.execution, **_facts(verdict, (), current))
+            found = _found(current, verdict, ()).execution
             return replace(current, execution=unit.report_executions.update(found, actor_id=None))
 
         return self._changed(run, keep)
@@ -288,7 +319,7 @@ class RunLog:
 
         def open_() -> OpenedDelivery:
             with self.runtime.content.store.unit_of_work() as unit:
-                if run.worker is not None and is_dead(unit, run.worker):
+                if run.job is not None and run.job.worker is not None and is_dead(unit, run.job.worker):
                     raise RunEndedError
                 execution = self._refreshed(unit, run).execution
                 return opened(unit, execution, recipient, message, addresses, repeats=repeats)
@@ -390,9 +421,8 @@ def _log_failure(schedule: ReportSchedule, run: ReportExecution, event: RunEvent
 
 
 # ------------------------------------------------------------------------------------------------------------- rows
-def _facts(
-    verdict: Verdict | None, messages: Sequence[tuple[Recipient, Content]], run: CurrentRun
-) -> Mapping[str, Any]:
+def _found(run: CurrentRun, verdict: Verdict | None, messages: Sequence[tuple[Recipient, Content]]) -> CurrentRun:
+    """Return a run with what its query said, and what its messages were made of."""
     facts: dict[str, Any] = {}
     if verdict is not None:
         value = verdict.value
@@ -400,4 +430,4 @@ def _facts(
         facts["value_row_json"] = None if verdict.value_row is None else row_text(verdict.value_row)
     if messages:
         facts["manifest"] = json.dumps(manifest(run.schedule, [content for _, content in messages]))
-    return facts
+    return replace(run, execution=replace(run.execution, **facts))

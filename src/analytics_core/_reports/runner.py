@@ -33,7 +33,7 @@ from analytics_core._reports.messages import (
 )
 from analytics_core._reports.options import DeliveryPromise, options_of
 from analytics_core._reports.records import stored_crontab
-from analytics_core._reports.run_log import EMPTY, CurrentRun, RunEndedError, RunLog
+from analytics_core._reports.run_log import ALONE, EMPTY, CurrentRun, RunEndedError, RunLog
 from analytics_core._reports.runtime import ReportsRuntime
 from analytics_core._reports.schedule import next_due
 from analytics_core._reports.states import RunEvent
@@ -77,12 +77,13 @@ class ReportRuns:
     def _run(self, log: RunLog, request: Mapping[str, int], run: CurrentRun | None, cancel: CancelToken) -> JobOutcome:
         if NOTICE in request:
             log.tell_owners(request[NOTICE])
+        outcome = JobOutcome(state=JobState.SUCCESS, data=b"")
         if run is not None:
             with suppress(RunEndedError):
-                self._observed(log, run, cancel)
-        if FOLLOW in request and not log.runtime.content.job_registry.is_closing:
+                outcome = self._observed(log, run, cancel) or outcome
+        if FOLLOW in request and outcome.note != ALONE and not log.runtime.content.job_registry.is_closing:
             self._follow(log.runtime, request[RUN])
-        return JobOutcome(state=JobState.SUCCESS, data=b"")
+        return outcome
 
     def may_read(self, job: JobRecord, actor: Actor) -> bool:
         """Nothing is read of these jobs."""
@@ -104,12 +105,11 @@ class ReportRuns:
             self._here.is_following = False
 
     # ------------------------------------------------------------------------------------------------------- a run
-    def _observed(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> None:
+    def _observed(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> JobOutcome | None:
         """Do a run; an observer of all work hears how it ended, and how long after it was due it began."""
         tracer = log.runtime.content.engine.tracer
         if tracer is None:
-            self._do(log, run, cancel)
-            return
+            return self._do(log, run, cancel)[0]
         late = log.runtime.content.wall_clock.now() - run.execution.scheduled_dttm
         facts = {
             "actor_id": run.schedule.executor_id,
@@ -117,35 +117,33 @@ class ReportRuns:
             "waited_ms": max(late.total_seconds() * 1_000, 0.0),
         }
         with tracer.work(ObservationKind.REPORT, facts) as work:
-            failed = self._do(log, run, cancel)
+            outcome, failed = self._do(log, run, cancel)
             work.error_type = None if failed is None else failed.value
+            return outcome
 
-    def _do(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> ErrorType | None:
-        """Do a run, and return as what it failed, if it did."""
+    def _do(self, log: RunLog, run: CurrentRun, cancel: CancelToken) -> tuple[JobOutcome | None, ErrorType | None]:
+        """Do a run; return how its job ended with it (None: it is to be ended), and as what the run failed, if so."""
         schedule = run.schedule
         try:
             executor = executor_for(schedule, self._find_actor, log.runtime.content.policy)
             verdict = self._verdict(log, run, executor, cancel)
             if verdict is not None and not verdict.is_triggered:
-                log.end(run, RunEvent.NOT_TRIGGERED, message=verdict.reason, verdict=verdict)
-                return None
+                return log.end(run, RunEvent.NOT_TRIGGERED, message=verdict.reason, verdict=verdict), None
             messages = self._messages(log.runtime, run, executor, verdict, cancel)
         except AnalyticsError as error:
             if _is_for_others(error, log.runtime):
                 raise
             self._fail(log, run, error.message, error.error_type)
-            return error.error_type
+            return None, error.error_type
         outages: Outages = {}
         sent = [one for one in messages if not one[1].is_skipped or log.has_begun_to_send(run, one[0])]
         if not sent:
-            log.end(run, RunEvent.NOT_TRIGGERED, message=EMPTY, verdict=verdict, messages=messages)
-            return None
+            return log.end(run, RunEvent.NOT_TRIGGERED, message=EMPTY, verdict=verdict, messages=messages), None
         if verdict is not None:
             run = log.keep(run, verdict)
         failures, last = self._send(log, run, sent, outages)
         if not failures:
-            log.end(run, RunEvent.SENT, verdict=verdict, messages=messages, sent=last)
-            return None
+            return log.end(run, RunEvent.SENT, verdict=verdict, messages=messages, sent=last), None
         if last is not None:
             log.close_delivery(run, last)
         reason, failed = ";".join(error.message for error in failures), ErrorType.REPORT_NOTIFICATION_ERROR
@@ -154,7 +152,7 @@ class ReportRuns:
             self._fail(log, run, reason, failed, messages=messages, verdict=verdict, outages=outages)
         else:
             log.put_off(run, seconds, message=reason)
-        return failed
+        return None, failed
 
     def _verdict(self, log: RunLog, run: CurrentRun, executor: Actor, cancel: CancelToken) -> Verdict | None:
         """Return what an alert's query says, or said when it began to send; None for a report."""
@@ -222,10 +220,7 @@ class ReportRuns:
         outages: Outages | None = None,
     ) -> None:
         """Record that a run failed, and tell its owners, at most once per grace period."""
-        needs_notice = log.end(
-            run, RunEvent.FAILED, message=message, error_type=error_type, messages=messages, verdict=verdict
-        )
-        if needs_notice:
+        if log.fail(run, message, error_type, verdict=verdict, messages=messages):
             tell_owners(log.runtime, run.schedule, run.execution, message, outages=outages)
 
 

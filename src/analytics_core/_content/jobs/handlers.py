@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,11 +33,17 @@ class JobKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOutcome:
-    """How a job ended that was not stopped by an error: its state, what it made, and what bound its actor then."""
+    """How a job ended that was not stopped by an error: its state, what it made, and what bound its actor then.
+
+    `record` is the job as it was stored with its end, where the work did so itself; None: it is to be stored. With it,
+    who waits for the job in this process is given the `note`.
+    """
 
     state: JobState
     data: bytes
     bound: str = ""
+    record: JobRecord | None = None
+    note: str = ""
 
 
 Work = Callable[[CancelToken], JobOutcome]
@@ -60,6 +67,11 @@ class JobHandler(Protocol):
         """Return what the job made; StoredDataError when the store holds something else."""
 
 
+def new_job_id() -> str:
+    """Return an id that no job has, and that nobody can guess."""
+    return secrets.token_urlsafe(24)
+
+
 _PART_BYTES: Final = 4 * 1024 * 1024
 _MORE_READ: Final = 100
 
@@ -71,15 +83,16 @@ class Ending:
         self._is_reported = threading.Event()
         self._others: list[threading.Event] = []
         self.record: JobRecord | None = None
+        self.note = ""
 
     @property
     def is_reported(self) -> bool:
-        """Whether the end was told; `record` is None where nobody knows how it ended."""
+        """Whether the end was told; `record` is None where nobody knows how it ended, `note` is that of its outcome."""
         return self._is_reported.is_set()
 
-    def tell(self, record: JobRecord | None) -> None:
+    def tell(self, record: JobRecord | None, note: str = "") -> None:
         """Let go on who waits."""
-        self.record = record
+        self.record, self.note = record, note
         self._is_reported.set()
         for other in self._others:
             other.set()

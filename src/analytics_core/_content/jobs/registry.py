@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,6 @@ from analytics_core._content.jobs.heartbeat import Heartbeat
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.tracing import Tracer
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._records.secret import Secret
 from analytics_core._records.settings import Settings
 from analytics_core._records.shared_state import NEXT_STATES, JobRecord, JobState
 from analytics_core._tools.forks import forkable_rlock, tell_of_forks
@@ -47,8 +45,8 @@ class _LocalJob:
     `is_claimed`: the store says that this process runs it.
     """
 
+    ending: Ending
     cancel: CancelToken = field(default_factory=CancelToken)
-    ending: Ending = field(default_factory=Ending)
     is_claimed: bool = False
     record: JobRecord | None = None
 
@@ -88,49 +86,27 @@ class JobRegistry:
     # ----------------------------------------------------------------------------------------------------- submitting
     def submit(
         self,
-        kind: JobKind,
-        payload: str,
+        job: JobRecord,
         *,
-        user_id: int,
-        claims: Secret | None = None,
-        moment: datetime | None = None,
-        queue: str = "",
-        job_id: str | None = None,
+        ending: Ending | None = None,
         beside: Callable[[UnitOfWork, datetime], None] | None = None,
     ) -> JobRecord:
         """Store a job, hand it to the runner and return it.
 
         Args:
-            kind: what is to be done.
-            payload: of the job, a JSON text.
-            user_id: whose job it is; 0: a guest's.
-            claims: what a host says of this user beyond the directory, or the guest's token.
-            moment: what counts as now; None: the time at which it runs.
-            queue: names the database that it waits for.
-            job_id: under which it is known already; None: a new one.
+            job: a new one, of an id that no job has.
+            ending: is told of its end, where this process runs it; None: nobody needs one beforehand.
             beside: writes what is to be stored together with the job, or not at all; it is given the store's time.
 
         Raises:
             JobError: no more work can be taken.
             StoreUnavailableError: the job cannot be kept.
         """
-        job_id = job_id or new_job_id()
-        local = self._hold(job_id) if self._runner.is_local else None
-        job = JobRecord(
-            job_id=job_id,
-            kind=kind.value,
-            payload=payload,
-            user_id=user_id,
-            claims=claims,
-            moment=moment,
-            queue=queue,
-            worker=self._heartbeat.token if self._runner.is_local else None,
-            traceparent=None if self._tracer is None else self._tracer.traceparent(),
-        )
+        local = self._hold(job.job_id, ending) if self._runner.is_local else None
         try:
             record = self._store_new(job, beside)
         except BaseException:  # whatever it is goes on upwards; nobody holds what is not stored
-            self._drop(job_id)
+            self._drop(job.job_id)
             raise
         if local is not None:
             local.record = record
@@ -168,7 +144,10 @@ class JobRegistry:
                 beside(unit, now)
             self._ends.require_room(unit, job, own=self._heartbeat.token)
             lease = now + timedelta(seconds=self._settings.job_wait_s)
-            return unit.jobs.add(replace(job, lease_until=lease), actor_id=job.author_id)
+            worker = self._heartbeat.token if self._runner.is_local else None
+            trace = None if self._tracer is None else self._tracer.traceparent()
+            new = replace(job, lease_until=lease, worker=worker, traceparent=trace)
+            return unit.jobs.add(new, actor_id=job.author_id)
 
     def _hand_over(self, job: JobRecord) -> None:
         try:
@@ -266,7 +245,10 @@ class JobRegistry:
             self._end(job, JobState.STOPPED, error=StatementStoppedError("the process was interrupted"))
             raise
         else:
-            self._end(job, outcome.state, outcome=outcome)
+            if outcome.record is None:
+                self._end(job, outcome.state, outcome=outcome)
+            else:
+                self._tell(job.job_id, outcome.record, outcome.note)
 
     def _end(
         self, job: JobRecord, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
@@ -282,6 +264,14 @@ class JobRegistry:
         if ended is None or ended.state is not state:
             _LOG.warning("job %s was taken from this process before its end was recorded", job.job_id)
         self._tell(job.job_id, ended)
+
+    def ended(self, unit: UnitOfWork, job: JobRecord, outcome: JobOutcome) -> JobOutcome:
+        """Record the end of a job together with what its work writes in this unit; return the outcome that says so.
+
+        Raises:
+            StaleVersionError, NotFoundError: the job is not what it was: its end is to be recorded by itself.
+        """
+        return replace(outcome, record=self._ends.record(unit, job, outcome.state, outcome=outcome))
 
     def _end_once(
         self, job_id: str, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
@@ -346,10 +336,10 @@ class JobRegistry:
             local_job = self._jobs.get(job_id)
         return None if local_job is None else local_job.ending
 
-    def _tell(self, job_id: str, ended: JobRecord | None) -> None:
+    def _tell(self, job_id: str, ended: JobRecord | None, note: str = "") -> None:
         ending = self.ending(job_id)
         if ending is not None:
-            ending.tell(ended)
+            ending.tell(ended, note)
 
     def result(self, job: JobRecord) -> Any:
         """Return what a job that ended well made.
@@ -371,9 +361,8 @@ class JobRegistry:
         """Return what runs jobs of this kind; JobError where this version of the library has none."""
         handler_of = self._handlers.get(job.kind)
         if handler_of is None:
-            raise JobError(
-                f"job {job.job_id!r} is of kind {job.kind!r}, which this version of analytics_core cannot run"
-            )
+            said = f"job {job.job_id!r} is of kind {job.kind!r}, which this version of analytics_core cannot run"
+            raise JobError(said)
         return handler_of()
 
     def cancel(self, job_id: str) -> None:
@@ -452,14 +441,14 @@ class JobRegistry:
         """Hold nothing: what the parent holds, the parent ends."""
         self._jobs, self._taken = {}, set()
 
-    def _hold(self, job_id: str) -> _LocalJob:
+    def _hold(self, job_id: str, ending: Ending | None = None) -> _LocalJob:
         """Hold a job in this process until `_drop`; outside of any unit of work."""
         with self._guard:
             local_job = self._jobs.get(job_id)
         if local_job is None:
             self._heartbeat.hold()
             with self._guard:
-                local_job = self._jobs.setdefault(job_id, _LocalJob())
+                local_job = self._jobs.setdefault(job_id, _LocalJob(ending=ending or Ending()))
         return local_job
 
     def _drop(self, job_id: str) -> None:
@@ -487,11 +476,6 @@ def _failing(failure: Exception) -> Callable[[JobRecord, UnitOfWork], Work]:
         raise failure
 
     return lambda *_: fail
-
-
-def new_job_id() -> str:
-    """Return an id that no job has, and that nobody can guess."""
-    return secrets.token_urlsafe(24)
 
 
 def _state_of(error: AnalyticsError) -> JobState:
