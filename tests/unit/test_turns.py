@@ -95,3 +95,19 @@ def test_all_work_gets_its_turn_once_and_never_more_than_there_are_places(
         assert 0 < len(at_work) <= places
         turns.end(at_work.pop(ends.randrange(len(at_work))))  # type: ignore[attr-defined]
     assert sorted(done) == list(range(len(names)))
+
+
+@given(waiting=st.lists(st.sampled_from("abc"), max_size=3), at_work=st.lists(st.sampled_from("abc"), max_size=4))
+def test_a_queue_is_free_where_nothing_waits_and_its_work_would_begin_at_once(
+    waiting: list[str], at_work: list[str]
+) -> None:
+    turns: Turns[int] = Turns(4)
+    for queue in at_work:
+        turns.add(queue, 0)
+    taken(turns)
+    for queue in waiting:
+        turns.add(queue, 1)
+    is_free, others_wait = turns.is_free("a"), bool(turns)
+    turns.add("a", 2)
+    comes_next = turns.take() == ("a", 2)
+    assert is_free == (comes_next and not others_wait)

@@ -57,6 +57,14 @@ class Claims:
     has_more: bool = field(default=False, compare=False)
 
 
+StoreRun = Callable[[UnitOfWork, ReportSchedule, ReportExecution, datetime], ReportExecution]
+"""Stores a run that begins now, of a schedule, and returns it; the moment is the store's time."""
+
+
+def _add(unit: UnitOfWork, _schedule: ReportSchedule, run: ReportExecution, _now: datetime) -> ReportExecution:
+    return unit.report_executions.add(run, actor_id=None)
+
+
 class _UndecidedError(Exception):
     """Nobody can tell yet whether the run before works."""
 
@@ -105,19 +113,20 @@ class DueRuns:
         with self._store.unit_of_work() as unit:
             return _first_open_runs(unit)
 
-    def claim(self, due: ReportProgress, now: datetime) -> Claims:
+    def claim(self, due: ReportProgress, now: datetime, store_run: StoreRun = _add) -> Claims:
         """Claim the due times of one schedule up to now; nothing where others were faster, or it is gone.
 
-        One whose crontab or times cannot be told is not due any more, so that the others are.
+        `store_run` stores the one that is begun now, in the transaction that claims them. A schedule whose crontab or
+        times cannot be told is not due any more, so that the others are.
 
         Raises:
             StoredDataError: what the store holds of it cannot be read here; it stays due, for others to read.
         """
         try:
             try:
-                return self._claimed(due, now, reads_rows=False)
+                return self._claimed(due, now, store_run, reads_rows=False)
             except AlreadyExistsError:  # some of its due times have rows: its clock, or its crontab, was put back
-                return self._claimed(due, now, reads_rows=True)
+                return self._claimed(due, now, store_run, reads_rows=True)
         except _UndecidedError:
             return Claims(is_put_off=True)
         except (ValueError, TypeError, ArithmeticError) as error:
@@ -131,11 +140,13 @@ class DueRuns:
             unit.report_progress.update(replace(due, next_due_on=None), actor_id=None)
         return Claims()
 
-    def _claimed(self, due: ReportProgress, now: datetime, *, reads_rows: bool) -> Claims:
+    def _claimed(self, due: ReportProgress, now: datetime, store_run: StoreRun, *, reads_rows: bool) -> Claims:
         with self._store.unit_of_work() as unit:
-            return self._claim(unit, due, now, reads_rows=reads_rows)
+            return self._claim(unit, due, now, store_run, reads_rows=reads_rows)
 
-    def _claim(self, unit: UnitOfWork, due: ReportProgress, now: datetime, *, reads_rows: bool) -> Claims:
+    def _claim(
+        self, unit: UnitOfWork, due: ReportProgress, now: datetime, store_run: StoreRun, *, reads_rows: bool
+    ) -> Claims:
         schedule = schedule_without_owners(unit, due.schedule_id)
         crontab = _crontab_of(schedule)
         if crontab is None or due.next_due_on is None:
@@ -147,10 +158,17 @@ class DueRuns:
         unit.report_progress.update(replace(due, next_due_on=following), actor_id=None)
         known = _rows_at(unit, schedule, times) if reads_rows else frozenset()
         new = [moment for moment in times if moment not in known]
-        return self._written(unit, schedule, new, now=now, is_all=is_all)
+        return self._written(unit, schedule, new, store_run, now=now, is_all=is_all)
 
     def _written(
-        self, unit: UnitOfWork, schedule: ReportSchedule, new: Sequence[datetime], *, now: datetime, is_all: bool
+        self,
+        unit: UnitOfWork,
+        schedule: ReportSchedule,
+        new: Sequence[datetime],
+        store_run: StoreRun,
+        *,
+        now: datetime,
+        is_all: bool,
     ) -> Claims:
         """Write a row for each new due time: those to run as claimed, the others as over."""
         policy = _policy_of(schedule)
@@ -166,7 +184,8 @@ class DueRuns:
             elif before or run is not None:  # it waits for the one before, and is taken up after it
                 waiting.append(_run(schedule, moment, None))
             else:
-                run = unit.report_executions.add(_run(schedule, moment, unit.now() + self._lease), actor_id=None)
+                stores_now = unit.now()
+                run = store_run(unit, schedule, _run(schedule, moment, stores_now + self._lease), stores_now)
         unit.report_executions.append_all([*waiting, *over], actor_id=None)
         claimed = len(waiting) + (run is not None)
         missed = len(new) - len(chosen)

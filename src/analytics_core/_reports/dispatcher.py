@@ -8,17 +8,17 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
 from analytics_core._content.jobs.handlers import Ending, JobKind, new_job_id
 from analytics_core._content.jobs.turns import BESIDE, OWNER, Turns
-from analytics_core._records.report import ReportExecution, ReportSchedule
+from analytics_core._records.report import ReportExecution, ReportProgress, ReportSchedule
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord
-from analytics_core._reports.claims import begun_runs, first_open, schedule_without_owners
+from analytics_core._reports.claims import Claims, DueRuns, begun_runs, first_open, schedule_without_owners
 from analytics_core._reports.recipients import receivers
 from analytics_core._reports.run_log import ALONE, DEACTIVATED, TOOK_TOO_LONG, RunLog
 from analytics_core._reports.runtime import ReportsRuntime
@@ -60,13 +60,17 @@ class _Turn:
     queue: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Flight:
-    """A job that was submitted; `turn` is what it does, None: it is a notice. `ending` is told where it runs here."""
+    """A job on its way; `turn` is what it does, None: it is a notice. `ending` is told where it runs here.
 
-    job_id: str
-    ending: Ending
-    turn: _Turn | None
+    `job` is the job as it was stored with the claim of its run.
+    """
+
+    job_id: str = field(default_factory=new_job_id)
+    ending: Ending = field(default_factory=Ending)
+    turn: _Turn | None = None
+    job: JobRecord | None = None
 
 
 @contextmanager
@@ -89,6 +93,7 @@ class RunDispatcher:
     def __init__(self, runtime: ReportsRuntime, *, waits: bool) -> None:
         self._runtime = runtime
         self._waits = waits and runtime.jobs.is_local
+        self._jobs = runtime.content.job_registry
         self._lease = timedelta(seconds=runtime.content.settings.job_lease_s)
         self._log = RunLog(runtime)
         self._turns: Turns[_Turn] = Turns(_MOST_IN_FLIGHT)
@@ -124,7 +129,7 @@ class RunDispatcher:
 
     def _goes_on(self, job_id: str) -> bool:
         try:
-            return not self._runtime.content.job_registry.find(job_id).state.is_over
+            return not self._jobs.find(job_id).state.is_over
         except JobNotFoundError:
             return False
 
@@ -132,7 +137,7 @@ class RunDispatcher:
         self, run: ReportExecution, event: RunEvent, why: str, error_type: ErrorType = ErrorType.GENERIC_COMMAND_ERROR
     ) -> None:
         if run.job_id is not None:
-            self._runtime.content.job_registry.cancel(run.job_id)
+            self._jobs.cancel(run.job_id)
         self._close(run, event, why, error_type)
 
     def _behind(self, run: ReportExecution) -> ReportExecution | None:
@@ -144,12 +149,66 @@ class RunDispatcher:
         return next(self.abandoned_runs((following,)), None)
 
     # ----------------------------------------------------------------------------------------------------- running
-    def begin(self, run: ReportExecution | None, schedule: ReportSchedule | None = None) -> None:
+    def claim(self, due_runs: DueRuns, due: ReportProgress, now: datetime) -> Claims:
+        """Claim the due times of a schedule, as `DueRuns.claim` does, and have the run done that is begun now.
+
+        Where its turn comes at once, its job is stored in the transaction that claims it.
+        """
+        self._go_on()
+        flight, claims = _Flight(), None
+
+        def change() -> tuple[None, JobRecord | None]:
+            nonlocal claims
+            claims = due_runs.claim(due, now, partial(self._store_run, flight))
+            if claims.run is None or claims.run.job_id is None or flight.turn is None:
+                flight.turn = flight.job = None
+            else:
+                self._turns.add(flight.turn.queue, flight.turn)
+                self._turns.take()
+            return None, flight.job
+
+        if self._has_room:
+            try:
+                self._jobs.submit_with(flight.job_id, change, ending=flight.ending)
+            except JobError as error:
+                self._reject(flight, error)
+        if claims is None:  # this process can hold no job now, or too many wait
+            claims = due_runs.claim(due, now)
+        if flight.turn is not None:
+            self._fly(flight, flight.turn)
+        elif claims.run is not None and claims.run.job_id is None:
+            self.begin(claims.run, claims.schedule)
+        return claims
+
+    def _store_run(
+        self, flight: _Flight, unit: UnitOfWork, schedule: ReportSchedule, run: ReportExecution, store_time: datetime
+    ) -> ReportExecution:
+        """Store a run that is begun now, with its job where its turn comes at once and there is room."""
+        if not self._turns.is_free(queue_of(schedule)):
+            return unit.report_executions.add(run, actor_id=None)
+        taken = unit.report_executions.add(replace(run, job_id=flight.job_id, attempts=1), actor_id=None)
+        flight.turn = _turn_of(taken, schedule)
+        try:
+            flight.job = self._jobs.add(unit, self._job_of(flight.turn, flight.job_id), store_time)
+        except JobError:
+            return unit.report_executions.update(replace(taken, job_id=None, attempts=0), actor_id=None)
+        return taken
+
+    def _reject(self, flight: _Flight, error: JobError) -> None:
+        """Leave a run to whoever looks next, whose job was stored and is not taken, and begin no more."""
+        turn, flight.turn = flight.turn, None
+        if turn is not None:
+            self._turns.end(turn.queue)
+            if error.retryable:
+                self._give_back(replace(turn.run, attempts=turn.run.attempts - 1), flight.job_id)
+            self._wait_for_room(turn.run, error)
+
+    def begin(self, run: ReportExecution, schedule: ReportSchedule | None = None) -> None:
         """Have a run done as soon as it is its turn, and where this look waits those behind it, one after the other.
 
         `schedule` is that of the run, where it was read just now.
         """
-        if run is None or not self._has_room:
+        if not self._has_room:
             return
         with _passing_over(run), suppress(NotFoundError):
             turn = self._turn(run) if schedule is None else _turn_of(run, schedule)
@@ -192,7 +251,7 @@ class RunDispatcher:
 
     def wait_for(self, job_id: str) -> None:
         """Wait until a job of this process is over."""
-        ending = self._runtime.content.job_registry.ending(job_id)
+        ending = self._jobs.ending(job_id)
         while ending is not None and not ending.is_reported and self._goes_on(job_id):
             ending.wait(_LOOK_S)
 
@@ -207,11 +266,14 @@ class RunDispatcher:
                 self._flying.remove(flight)
                 self._count(flight)
         while self._has_room and (turn := self._turns.take()) is not None:
-            begun = self._begun(turn[1])
-            if begun is None or not self._waits:
-                self._turns.end(turn[0])
-            else:
-                self._wait_later(begun)
+            self._fly(self._begun(turn[1]), turn[1])
+
+    def _fly(self, flight: _Flight | None, turn: _Turn) -> None:
+        """Wait for the job of a turn later on, or give the place of the turn back at once."""
+        if flight is None or not self._waits:
+            self._turns.end(turn.queue)
+        else:
+            self._wait_later(flight)
 
     def _wait_later(self, flight: _Flight) -> None:
         self._flying.append(flight)
@@ -236,9 +298,12 @@ class RunDispatcher:
             with _passing_over(run):
                 return self._submitted(turn)
         except JobError as error:
-            _LOG.warning("runs wait for room, from that of schedule %s on: %s", run.schedule_id, error.message)
-            self._has_room = False
+            self._wait_for_room(run, error)
         return None
+
+    def _wait_for_room(self, run: ReportExecution, error: JobError) -> None:
+        _LOG.warning("runs wait for room, from that of schedule %s on: %s", run.schedule_id, error.message)
+        self._has_room = False
 
     def _submitted(self, turn: _Turn) -> _Flight | None:
         """Have a run done by a job, and return it; None where somebody else has.
@@ -252,11 +317,10 @@ class RunDispatcher:
             message = f"each of {run.attempts} processes that tried it ended before it was done"
             self._close(run, RunEvent.FAILED, message, ErrorType.ASYNC_WORKERS_ERROR)
             return None
-        flight = _Flight(job_id=new_job_id(), ending=Ending(), turn=turn)
-        work = {RUN: run.id} if self._waits else {RUN: run.id, FOLLOW: 1}
-        job, take = _job(flight, work, run, turn.user_id, turn.queue), partial(self._take, run, flight.job_id)
+        flight = _Flight(turn=turn)
+        job, take = self._job_of(turn, flight.job_id), partial(self._take, run, flight.job_id)
         try:
-            self._runtime.content.job_registry.submit(job, ending=flight.ending, beside=take)
+            self._jobs.submit(job, ending=flight.ending, beside=take)
         except JobError as error:
             if error.retryable:
                 self._give_back(run, flight.job_id)
@@ -264,6 +328,11 @@ class RunDispatcher:
         except (StaleVersionError, NotFoundError):
             return None
         return flight
+
+    def _job_of(self, turn: _Turn, job_id: str) -> JobRecord:
+        """Return the job that does a run, and where this look does not wait for it those behind it."""
+        work = {RUN: turn.run.id} if self._waits else {RUN: turn.run.id, FOLLOW: 1}
+        return _job(job_id, work, turn.run, turn.user_id, turn.queue)
 
     def _take(self, run: ReportExecution, job_id: str, unit: UnitOfWork, now: datetime) -> None:
         """Record which job does a run, with the job; StaleVersionError where others were faster."""
@@ -284,11 +353,10 @@ class RunDispatcher:
         schedule = self._log.close(run, event, message, error_type)
         if schedule is None:
             return
-        flight, queue = _Flight(job_id=new_job_id(), ending=Ending(), turn=None), _queue([_MAIL], schedule)
-        user_id = schedule.executor_id or 0
+        flight = _Flight()
+        job = _job(flight.job_id, {NOTICE: run.id}, run, schedule.executor_id or 0, _queue([_MAIL], schedule))
         try:
-            job = _job(flight, {NOTICE: run.id}, run, user_id, queue)
-            self._runtime.content.job_registry.submit(job, ending=flight.ending)
+            self._jobs.submit(job, ending=flight.ending)
         except AnalyticsError as error:
             _LOG.error("the owners of report schedule %s are not told of an error: %s", schedule.id, error.message)
             return
@@ -296,10 +364,10 @@ class RunDispatcher:
             self._wait_later(flight)
 
 
-def _job(flight: _Flight, work: Mapping[str, Any], run: ReportExecution, user_id: int, queue: str) -> JobRecord:
+def _job(job_id: str, work: Mapping[str, Any], run: ReportExecution, user_id: int, queue: str) -> JobRecord:
     """Return a new job that does something about a run, as of its due time."""
     return JobRecord(
-        job_id=flight.job_id,
+        job_id=job_id,
         kind=JobKind.REPORT.value,
         payload=json.dumps(work),
         user_id=user_id,

@@ -87,8 +87,8 @@ class Scheduler(Namespace):
         dispatcher = Once(partial(self._dispatcher, waits=wait))
         due = claimed = taken_up = missed = 0
         first_runs, first_due = self._due.look(moment)
-        for claims in self._claimed(first_due, moment):  # before what died is taken up: it did not work at their times
-            dispatcher().begin(claims.run, claims.schedule)
+        # before what died is taken up: it did not work at their times
+        for claims in self._claimed(first_due, moment, dispatcher):
             due, claimed, missed = due + claims.schedules, claimed + claims.claimed, missed + claims.missed
         for run in dispatcher().abandoned_runs(first_runs) if first_runs else ():
             dispatcher().begin(run)
@@ -131,14 +131,16 @@ class Scheduler(Namespace):
 
         return RunDispatcher(self._reports, waits=waits)
 
-    def _claimed(self, due: Sequence[ReportProgress], moment: datetime) -> Iterator[Claims]:
-        """Claim what is due and yield it, schedule by schedule; who cannot be claimed keeps nobody from theirs."""
+    def _claimed(
+        self, due: Sequence[ReportProgress], moment: datetime, dispatcher: Once[RunDispatcher]
+    ) -> Iterator[Claims]:
+        """Claim what is due and have it done, schedule by schedule; who cannot be claimed keeps nobody from theirs."""
         later = set[int]()
         while due:
             is_more = len(due) >= MOST_AT_A_TIME
             for progress in due:
                 try:
-                    claims = self._due.claim(progress, moment)
+                    claims = dispatcher().claim(self._due, progress, moment)
                 except StoredDataError as error:
                     _LOG.error("a report schedule is passed over: %s", error.message)
                     later.add(progress.schedule_id)

@@ -102,16 +102,46 @@ class JobRegistry:
             JobError: no more work can be taken.
             StoreUnavailableError: the job cannot be kept.
         """
-        local = self._hold(job.job_id, ending) if self._runner.is_local else None
+
+        def change() -> tuple[JobRecord, JobRecord]:
+            with self._store.unit_of_work() as unit:
+                now = unit.now()
+                if beside is not None:
+                    beside(unit, now)
+                record = self.add(unit, job, now)
+                return record, record
+
+        return self.submit_with(job.job_id, change, ending=ending)
+
+    def submit_with(
+        self, job_id: str, change: Callable[[], tuple[_Result, JobRecord | None]], *, ending: Ending | None = None
+    ) -> _Result:
+        """Return the result of a change of the store, and hand over the job that was stored with it, by `add`, if any.
+
+        Raises:
+            JobError: no more work can be taken: nothing was changed, or the job has failed.
+        """
+        local = self._hold(job_id, ending) if self._runner.is_local else None
         try:
-            record = self._store_new(job, beside)
+            result, record = change()
         except BaseException:  # whatever it is goes on upwards; nobody holds what is not stored
-            self._drop(job.job_id)
+            self._drop(job_id)
             raise
+        if record is None:
+            self._drop(job_id)
+            return result
         if local is not None:
             local.record = record
         self._hand_over(record)
-        return record
+        return result
+
+    def add(self, unit: UnitOfWork, job: JobRecord, now: datetime) -> JobRecord:
+        """Store a job that `submit_with` hands over, at the store's time; JobError where no more work can be taken."""
+        self._ends.require_room(unit, job, own=self._heartbeat.token)
+        lease = now + timedelta(seconds=self._settings.job_wait_s)
+        worker = self._heartbeat.token if self._runner.is_local else None
+        trace = None if self._tracer is None else self._tracer.traceparent()
+        return unit.jobs.add(replace(job, lease_until=lease, worker=worker, traceparent=trace), actor_id=job.author_id)
 
     def run_here(self, kind: JobKind, *, user_id: int, work: Callable[[CancelToken], _Result], job_id: str) -> _Result:
         """Do work in the caller's thread, as a job that others find and stop meanwhile; nothing is left of it.
@@ -136,18 +166,6 @@ class JobRegistry:
     def _forget(self, record_id: int) -> None:
         with suppress(StoreUnavailableError), self._store.unit_of_work() as unit:
             unit.jobs.delete_matching([ListFilter(col="id", op="eq", val=record_id)])
-
-    def _store_new(self, job: JobRecord, beside: Callable[[UnitOfWork, datetime], None] | None) -> JobRecord:
-        with self._store.unit_of_work() as unit:
-            now = unit.now()
-            if beside is not None:
-                beside(unit, now)
-            self._ends.require_room(unit, job, own=self._heartbeat.token)
-            lease = now + timedelta(seconds=self._settings.job_wait_s)
-            worker = self._heartbeat.token if self._runner.is_local else None
-            trace = None if self._tracer is None else self._tracer.traceparent()
-            new = replace(job, lease_until=lease, worker=worker, traceparent=trace)
-            return unit.jobs.add(new, actor_id=job.author_id)
 
     def _hand_over(self, job: JobRecord) -> None:
         try:

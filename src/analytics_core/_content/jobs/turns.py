@@ -40,6 +40,10 @@ class Turns(Generic[Item]):
         """Let work wait in a queue."""
         self._waiting.setdefault(queue, deque()).append(item)
 
+    def is_free(self, queue: str) -> bool:
+        """Tell whether work of a queue would begin at once: nothing waits, and there is a place for it."""
+        return not self._waiting and self._has_place(queue)
+
     def take(self) -> tuple[str, Item] | None:
         """Return the work whose turn it is, with its queue, where `end` gives its place back; None: none has one."""
         ready = [queue for queue in self._waiting if self._has_place(queue)]
