@@ -96,6 +96,7 @@ class LenientShape(DescribedShape):
 
     model_config = ConfigDict(
         frozen=True,
+        defer_build=True,
         extra="allow",
         validate_by_alias=True,
         validate_by_name=True,
@@ -109,6 +110,7 @@ class StrictShape(DescribedShape):
 
     model_config = ConfigDict(
         frozen=True,
+        defer_build=True,
         extra="forbid",
         validate_by_alias=True,
         validate_by_name=False,
