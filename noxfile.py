@@ -44,7 +44,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def servers(session: nox.Session) -> None:
-    """Run what `tests` leaves out: private PostgreSQL, MariaDB and OpenSSH, what is slow, one of SQLite and DuckDB."""
+    """Run what `tests` leaves out: private PostgreSQL, MariaDB, OpenSSH and Redis, what is slow, one of SQLite and DuckDB."""
     _install(session, ENGINES)
     choice = "(server or slow or repeats) and not long"
     session.run("python", "-m", "pytest", "-n", "2", "-m", choice, *session.posargs)

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,7 +36,7 @@ Server = TypeVar("Server")
 SERVERS = pytest.StashKey[PrivateServers]()
 
 
-SERVER_FIXTURES = frozenset({"postgres_server", "mariadb_server", "tls_server"})
+SERVER_FIXTURES = frozenset({"postgres_server", "mariadb_server", "tls_server", "redis_server", "own_redis"})
 IN_PROCESS = ("sqlite", "duckdb")
 
 # Each process of a run, and those that it starts, would compile five hundred modules anew.
@@ -119,6 +119,26 @@ def mariadb_server(pytestconfig: pytest.Config) -> MariadbServer:
 def tls_server(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> TlsPostgres | TlsMariadb:
     """The run's private PostgreSQL, then MariaDB, that take encrypted connections."""
     return _or_skip(lambda: pytestconfig.stash[SERVERS].tls(request.param), pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def redis_server(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A private Redis of the test process; each test has a prefix of its own."""
+    from tests.support.redis_server import RedisServer  # its package takes a tenth of a second
+
+    server = _or_skip(lambda: RedisServer(tmp_path_factory.mktemp("redis")), pytestconfig)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def own_redis(pytestconfig: pytest.Config, tmp_path: Path) -> Iterator[Any]:
+    """A private Redis of one test, which may kill it."""
+    from tests.support.redis_server import RedisServer
+
+    server = _or_skip(lambda: RedisServer(tmp_path / "redis"), pytestconfig)
+    yield server
+    server.kill()
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,7 @@ __all__ = [
     "DeliveryState",
     "Destination",
     "DestinationPurpose",
+    "ExtendableLock",
     "JobRunner",
     "Lease",
     "Lock",
@@ -102,6 +103,17 @@ class Lock(Protocol):
 
     def release(self, lease: Lease) -> bool:
         """Give the lock back; False when the lease was over, whoever holds the lock now."""
+
+
+@runtime_checkable
+class ExtendableLock(Lock, Protocol):
+    """A lock whose leases can be extended: short ones then, so that nobody waits long for a holder that died.
+
+    With such a lock and a cache of the host's, processes that ask the same at one time run one statement.
+    """
+
+    def extend(self, lease: Lease, *, ttl_s: float) -> bool:
+        """Have the lease last for `ttl_s` seconds from this call; False when it was over, and nothing changes then."""
 
 
 @runtime_checkable

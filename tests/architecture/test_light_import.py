@@ -45,6 +45,10 @@ def test_the_errors_and_ports_can_be_imported_without_a_heavy_package() -> None:
     assert _loaded_by("import analytics_core.errors, analytics_core.ports") & HEAVY == set()
 
 
+def test_the_module_of_shared_memory_can_be_imported_without_its_package() -> None:
+    assert _loaded_by("import analytics_core.redis") & {*HEAVY, "redis"} == set()
+
+
 def test_the_version_is_printed_without_a_heavy_package() -> None:
     command = [sys.executable, "-X", "importtime", "-m", "analytics_core", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

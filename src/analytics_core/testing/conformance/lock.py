@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from analytics_core.ports import Lock
+from analytics_core.ports import ExtendableLock, Lock
 
 Pass = Callable[[float], None]
 
@@ -95,3 +95,42 @@ class LockConformance:
                 leases = [one for one in pool.map(lambda _: lock.acquire("door", ttl_s=_LONG_S), range(16)) if one]
                 assert len(leases) == 1
                 assert lock.release(leases[0])
+
+
+class ExtendableLockConformance(LockConformance):
+    """Subclass it for a lock whose leases can be extended; the same fixtures."""
+
+    @pytest.fixture
+    def lock(self) -> ExtendableLock:
+        """Return the lock under test; nobody holds anything."""
+        raise NotImplementedError("override the fixture `lock`")
+
+    def test_an_extended_lease_lasts(self, lock: ExtendableLock, let_pass: Pass) -> None:
+        """From the call on, not from the former end."""
+        lease = lock.acquire("door", ttl_s=_SHORT_S)
+        assert lease is not None
+        assert lock.extend(lease, ttl_s=_LONG_S) is True
+        let_pass(_SHORT_S + 0.1)
+        assert lock.acquire("door", ttl_s=_LONG_S) is None
+        assert lock.release(lease) is True
+
+    def test_an_extended_lease_may_end_earlier_and_ends_by_itself(self, lock: ExtendableLock, let_pass: Pass) -> None:
+        """The last call counts."""
+        lease = lock.acquire("door", ttl_s=_LONG_S)
+        assert lease is not None
+        assert lock.extend(lease, ttl_s=_SHORT_S) is True
+        let_pass(_SHORT_S + 0.1)
+        assert lock.acquire("door", ttl_s=_LONG_S) is not None
+
+    def test_a_lease_that_is_over_is_not_extended(self, lock: ExtendableLock, let_pass: Pass) -> None:
+        """Whether it was given back or its time has passed; whoever holds the lock by then goes on holding it."""
+        first = lock.acquire("door", ttl_s=_SHORT_S)
+        assert first is not None
+        let_pass(_SHORT_S + 0.1)
+        assert lock.extend(first, ttl_s=_LONG_S) is False
+        second = lock.acquire("door", ttl_s=_LONG_S)
+        assert second is not None
+        assert lock.extend(first, ttl_s=_SHORT_S) is False
+        let_pass(_SHORT_S + 0.1)
+        assert lock.release(second) is True
+        assert lock.extend(second, ttl_s=_LONG_S) is False
