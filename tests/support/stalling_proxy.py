@@ -6,6 +6,7 @@ import contextlib
 import select
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,6 +24,7 @@ class StallingProxy:
         self._open = threading.Event()
         self._open.set()
         self._is_closed = False
+        self._delay_s = 0.0
         self._cut: tuple[bytes, bool] | None = None
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
@@ -39,6 +41,10 @@ class StallingProxy:
     def resume(self) -> None:
         """Forward again, also what came meanwhile."""
         self._open.set()
+
+    def delay(self, seconds: float) -> None:
+        """Have each answer of the server come so much later."""
+        self._delay_s = seconds
 
     def cut_at(self, word: bytes, *, forwards: bool) -> None:
         """End a connection whose client sends this word; its server hears of it, or not."""
@@ -88,6 +94,8 @@ class StallingProxy:
                         server.sendall(data)
                         select.select([server], [], [], 5)  # its answer, which nobody gets
                     return
+                if self._delay_s and source is server:
+                    time.sleep(self._delay_s)
                 other[source].sendall(data)
 
 

@@ -168,6 +168,28 @@ def test_the_log_tells_it_once_and_in_our_words(
     assert not any(record.exc_info or SECRET in record.getMessage() for record in caplog.records)
 
 
+def test_a_cache_that_fails_now_and_then_has_a_line_of_the_log_in_half_a_minute(
+    cache: GuardedCache, broken: Broken, watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = []
+    for _ in range(70):  # as one that is full: it gives what it has and takes nothing
+        broken.act = fail
+        cache.set("key", b"value", timeout_s=60)
+        broken.act = lambda: b"kept"
+        assert cache.get("key") == b"kept"
+        watch.now += 1.0
+        lines.append(len(caplog.records))
+    assert (lines[0], lines[29], lines[30], lines[69]) == (1, 1, 2, 3)
+
+
+def test_what_is_beside_the_cache_shares_its_circuit(cache: GuardedCache, broken: Broken) -> None:
+    assert cache.ask("lock", lambda: ("lease",)) == ("lease",)
+    for _ in range(3):
+        assert cache.ask("lock", fail) is None
+    assert (cache.get("key"), broken.requested) == (None, 0)
+    assert cache.ask("lock", lambda: ("lease",)) is None
+
+
 def test_many_calls_that_hang_for_ever_hold_few_threads(broken: Broken, watch: Watch, guarded: threading.Event) -> None:
     cache, begun = GuardedCache(broken, wait_s=0.001, monotonic=watch), threading.Semaphore(0)
 

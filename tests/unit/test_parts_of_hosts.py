@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._core.adapters.clock import SystemSleeper
 from analytics_core._core.adapters.progress_bars import SilentProgress
-from analytics_core._core.wiring.parts import address_finder
+from analytics_core._core.wiring.parts import address_finder, memory_or_guarded
 from analytics_core._engine.rights.policy import Policy
 from analytics_core.errors import DatabaseError
 from analytics_core.ports import DestinationPurpose
@@ -33,6 +34,32 @@ def test_a_core_uses_what_it_is_given_and_else_a_part_of_its_own() -> None:
         own = {name: getattr(plain._runtime.parts, name) for name in PARTS}
     assert {name for name, part in used.items() if part is not PARTS[name]} == set()
     assert {name for name, part in own.items() if part is PARTS[name]} == set()
+
+
+class SlowCache:
+    """A cache of a host whose calls take a fifth of a second."""
+
+    def get(self, key: str) -> bytes | None:
+        time.sleep(0.2)
+        return b"value"
+
+    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
+        self.get(key)
+
+    def delete(self, key: str) -> None:
+        self.get(key)
+
+
+class QuickerCache(SlowCache):
+    """One that says that its calls take no longer than a moment."""
+
+    longest_call_s = 0.01
+
+
+def test_a_cache_that_says_how_long_its_calls_take_is_waited_for_as_long() -> None:
+    clock = PARTS["clock"]
+    assert memory_or_guarded(SlowCache(), SETTINGS, clock).get("key") == b"value"
+    assert memory_or_guarded(QuickerCache(), SETTINGS, clock).get("key") is None
 
 
 class OnlyThisMachine:

@@ -155,6 +155,7 @@ class EngineRuntime:
         """Stop streams, uploads that are not committed, statements and reflection; wait for tokens that are renewed."""
         for questions in self.made_questions.made:
             questions.batches.close()
+            questions.runner.close()
         for uploads in self.made_uploads.made:
             uploads.close()
         self.statements.close()

@@ -92,6 +92,8 @@ _FIRST_PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 30.0
 _MOST_HANGING: Final = 20
 """So many calls may hang; each holds a thread."""
+_LOG_AGAIN_S: Final = 30.0
+"""A cache that fails now and then, as one that is full, has a line of the log once in so many seconds."""
 
 
 class GuardedCache:
@@ -120,21 +122,26 @@ class GuardedCache:
         self._hanging = 0
         self._pause_s = _FIRST_PAUSE_S
         self._closed_from: float | None = None
+        self._logged_at: float | None = None
 
     def get(self, key: str) -> bytes | None:
         """Return the stored bytes; None when there are none, or the cache does not say."""
-        found = self._ask("get", lambda: self._cache.get(key))
+        found = self.ask("get", lambda: self._cache.get(key))
         return found if type(found) is bytes else None
 
     def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
         """Keep `value` for `timeout_s` seconds, if the cache takes it."""
-        self._ask("set", lambda: self._cache.set(key, value, timeout_s=timeout_s))
+        self.ask("set", lambda: self._cache.set(key, value, timeout_s=timeout_s))
 
     def delete(self, key: str) -> None:
         """Forget the entry, if the cache does."""
-        self._ask("delete", lambda: self._cache.delete(key))
+        self.ask("delete", lambda: self._cache.delete(key))
 
-    def _ask(self, act: str, work: Callable[[], Any]) -> Any:
+    def ask(self, act: str, work: Callable[[], Any]) -> Any:
+        """Return what a call of the cache, or of a part beside it, returns; None where it raises or takes too long.
+
+        All that is asked this way shares one circuit: when it opens, an answer waits for none of it any more.
+        """
         if not self._may_ask():
             return None
         try:
@@ -173,7 +180,12 @@ class GuardedCache:
     def _failed(self, act: str, how: str, *, opens: bool) -> None:
         with self._guard:
             self._failures += 1
-            first, was_open = self._failures == 1, self._closed_from is not None
+            was_open = self._closed_from is not None
+            first = self._failures == 1 and (
+                self._logged_at is None or self._monotonic() - self._logged_at >= _LOG_AGAIN_S
+            )
+            if first:
+                self._logged_at = self._monotonic()
             opened = not was_open and (opens or self._failures >= _FAILURES_THAT_OPEN)
             if opened:
                 self._closed_from = self._monotonic() + self._pause_s

@@ -122,6 +122,14 @@ def _has(given: object, member: str) -> bool:
     return True
 
 
+def optional_member(given: object, member: str) -> Any:
+    """Return what a part of a host has beyond its port; None where it has none, or fails to give it, as a proxy may."""
+    try:
+        return getattr(given, member, None)
+    except Exception:  # a host's own object; it is told where it is asked, as a part that is away
+        return None
+
+
 IN_MEMORY = "sqlite://"
 """The URL of a metadata store in the memory of the process."""
 
@@ -152,10 +160,16 @@ def opened_store(
 
 
 def memory_or_guarded(cache: Cache | None, settings: Settings, clock: Clock) -> Cache:
-    """Return the cache; what a host passed stands behind a guard, since it may raise or hang."""
+    """Return the cache; what a host passed stands behind a guard, since it may raise or hang.
+
+    One that says how long a call of it may take, by `longest_call_s`, is waited for as long.
+    """
     if cache is None:
         return MemoryCache(max_bytes=settings.cache_max_bytes, clock=clock)
-    return cache if isinstance(cache, MemoryCache) else GuardedCache(cache)
+    if isinstance(cache, MemoryCache):
+        return cache
+    longest_s = optional_member(cache, "longest_call_s")
+    return GuardedCache(cache, wait_s=longest_s) if isinstance(longest_s, int | float) else GuardedCache(cache)
 
 
 def address_finder(settings: Settings, network: NetworkPolicy | None) -> AddressFinder:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import Any, cast
 
 from analytics_core._content.lookups.chart_contexts import ChartContexts
 from analytics_core._content.lookups.loading import AnnotationReader, DatasetLoader, StoreReadCache
+from analytics_core._core.adapters.caches import GuardedCache
 from analytics_core._core.runtime import Components
+from analytics_core._core.wiring.parts import optional_member
 from analytics_core._engine.compile.advanced_types import AdvancedDataType
 from analytics_core._engine.compile.fragments.parser import FragmentParser
 from analytics_core._engine.compile.planning_context import PlanLimits
@@ -22,6 +24,7 @@ from analytics_core._engine.querying.alert_query import AlertQueries
 from analytics_core._engine.querying.annotations import Annotator
 from analytics_core._engine.querying.batch_queries import BatchQueries
 from analytics_core._engine.querying.preparing import Preparer, StoredFragments
+from analytics_core._engine.querying.process_runs import ProcessRuns
 from analytics_core._engine.querying.reading import LISTS_OF_VALUES, ContextReader
 from analytics_core._engine.querying.ready_query import ReadyQueries
 from analytics_core._engine.querying.result_cache import StoredResults
@@ -30,8 +33,10 @@ from analytics_core._engine.querying.runner import QueryRunner
 from analytics_core._engine.querying.stored_statements import StoredStatements
 from analytics_core._engine.querying.template_lookups import LookupFactory
 from analytics_core._engine.querying.templating import QueryTemplates
+from analytics_core._engine.results.answer import QueryResult
 from analytics_core._engine.runtime import Questions
 from analytics_core._records.settings import Settings
+from analytics_core.ports import ExtendableLock
 
 
 def build_questions(
@@ -53,13 +58,8 @@ def build_questions(
     lookups = LookupFactory(loader=loader, gate=gate, policy=parts.policy, preparer=planning, partitions=partitions)
     renderer = TemplateRenderer() if settings.enable_templates else None
     templates = QueryTemplates(renderer, _limits(settings), lookups=lookups)
-    ready = ReadyQueries(
-        gate=gate,
-        preparer=planning,
-        templates=templates,
-        settings=settings,
-        operations=installed_operations(operations),
-    )
+    steps = installed_operations(operations)
+    ready = ReadyQueries(gate=gate, preparer=planning, templates=templates, settings=settings, operations=steps)
     found = StoreReadCache[Any, Any](store, clock, seconds=settings.metadata_freshness_s)
     statements = StoredStatements(store, parts.registry, parts.policy, metadata, templates, columns=found.get)
     runner = QueryRunner(
@@ -68,6 +68,7 @@ def build_questions(
         gate=gate,
         ready=ready,
         results=StoredResults(parts.cache, parts.clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
+        processes=_process_runs(parts),
         settings=settings,
         annotator=_annotator(parts, chart_contexts),
         observer=parts.observer,
@@ -84,6 +85,15 @@ def build_questions(
             gate=gate, metadata=metadata, row_security=row_security, templates=templates, settings=settings
         ),
     )
+
+
+def _process_runs(parts: Components) -> ProcessRuns[QueryResult] | None:
+    """Return what lets one of several processes answer; None where they share no cache, or no lock of the kind."""
+    cache = parts.cache
+    if not isinstance(cache, GuardedCache) or optional_member(parts.lock, "extend") is None:
+        return None
+    lock = cast("ExtendableLock", parts.lock)
+    return ProcessRuns(cache, lock, ask=cache.ask, longest_s=parts.settings.statement_timeout_s)
 
 
 def _contexts(settings: Settings) -> ContextReader:

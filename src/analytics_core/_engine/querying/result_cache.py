@@ -9,6 +9,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from analytics_core._engine.compile.fingerprint import fingerprint
@@ -16,6 +17,7 @@ from analytics_core._engine.compile.plan import QueryPlan
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.execution.request_budget import RequestBudget
 from analytics_core._engine.gate.loaded_datasets import LoadedDataset
+from analytics_core._engine.querying.process_runs import ProcessRuns
 from analytics_core._engine.results.answer import QueryResult
 from analytics_core._engine.results.answer_bytes import decode_entry, encode_entry
 from analytics_core._engine.rights.keys import EntrySeal
@@ -144,9 +146,13 @@ class SharedRuns(Generic[Result]):
 
     An error of the run is an error for all who wait; but a run that was cancelled or interrupted, or that was over the
     budget of its own request, is begun anew by one of those who wait. Nobody waits longer than their own request may.
+
+    Args:
+        processes: where other processes share the cache: one of all of them runs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, processes: ProcessRuns[Result] | None = None) -> None:
+        self._processes = processes
         self._guard = forkable_lock()
         self._runs: dict[str, _Run[Result]] = {}
         self._ended = 0
@@ -184,6 +190,8 @@ class SharedRuns(Generic[Result]):
                 ended = None  # looked again; once is enough
                 continue
             if mine:
+                if self._processes is not None:
+                    run = partial(self._processes.answer, key, find=find, run=run, cancel=cancel, budget=budget)
                 return self._lead(key, current, run)
             _wait(current, cancel, budget)
             if current.error is not None:
@@ -191,6 +199,11 @@ class SharedRuns(Generic[Result]):
             if current.result is not None:
                 cached = find()  # an answer of one's own, where it was kept
                 return current.result if cached is None else cached
+
+    def close(self) -> None:
+        """End the wait for other processes."""
+        if self._processes is not None:
+            self._processes.close()
 
     def before_fork(self) -> None:
         """Go on: runs end in the process that began them."""

@@ -35,6 +35,7 @@ from analytics_core._engine.querying.fetched_rows import (
 )
 from analytics_core._engine.querying.observing import Stopwatch, observed, observed_rejection
 from analytics_core._engine.querying.preparing import PreparedQuery
+from analytics_core._engine.querying.process_runs import ProcessRuns
 from analytics_core._engine.querying.ready_query import ReadyQueries, ReadyQuery
 from analytics_core._engine.querying.result_cache import SharedRuns, StoredResults
 from analytics_core._engine.querying.shaping import listed, query_text, shaped
@@ -65,6 +66,7 @@ class QueryRunner:
         gate: Gate,
         ready: ReadyQueries,
         results: StoredResults,
+        processes: ProcessRuns[QueryResult] | None,
         settings: Settings,
         annotator: Annotator,
         observer: Observer,
@@ -80,7 +82,7 @@ class QueryRunner:
         self._observer = observer
         self._tracer = tracer_of(observer)
         self._progress = progress
-        self._shared: SharedRuns[QueryResult] = SharedRuns()
+        self._shared: SharedRuns[QueryResult] = SharedRuns(processes)
 
     def of_datasets(self, given: Mapping[int, LoadedDataset | AnalyticsError]) -> QueryRunner:
         """Return a runner that asks these datasets, by their ids, in place of the stored ones."""
@@ -186,6 +188,10 @@ class QueryRunner:
         requested = request.queries[0]
         admission = self.admit(request, requested)
         return self._ready.holds(request, requested, admission, requested.query.columns[0], text)
+
+    def close(self) -> None:
+        """End the wait of questions that other processes answer."""
+        self._shared.close()
 
     # -------------------------------------------------------------------------------------------------------- steps
     def admit(self, request: ChartRequest, requested: RequestedQuery, *, is_observed: bool = False) -> DatasetAdmission:
