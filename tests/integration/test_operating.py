@@ -19,7 +19,7 @@ from analytics_core._content.storage.migrate import HEAD
 from analytics_core._core import operating
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.repositories import ListQuery
-from analytics_core._records.shared_state import JobState, JobWorker, KeyValue, LockRecord
+from analytics_core._records.shared_state import JobState, JobWorker, KeyValue, Lease, LockRecord
 from analytics_core.testing.store.records import a_job
 
 DAY = timedelta(days=1)
@@ -151,6 +151,21 @@ def test_one_call_is_bounded_and_the_next_goes_on(world: GuestWorld) -> None:
 
 
 @pytest.mark.slow
+class LosingLock:
+    """Gives leases, and is away when they are given back."""
+
+    def acquire(self, name: str, *, ttl_s: float) -> Lease:
+        return Lease(name=name, owner="us", fencing_number=1)
+
+    def release(self, lease: Lease) -> bool:
+        raise errors.StoreUnavailableError("Redis does not serve a lock")
+
+
+def test_what_was_pruned_is_told_although_the_lock_is_away_by_then(tmp_path: Path) -> None:
+    with small_core(tmp_path, ports={"lock": LosingLock()}) as small:
+        assert small.core.prune() == operating.PruneCounts()
+
+
 def test_one_process_at_a_time_prunes(world: GuestWorld) -> None:
     fill(world, "goes", is_over=True)
     lock = world.host._runtime.parts.lock

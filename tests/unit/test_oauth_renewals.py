@@ -86,6 +86,8 @@ class World:
         self.clock, self.lock, self.store, self.stored = clock, lock, store, stored
         self.client: OAuth2Client | Exception | None = CLIENT
         self.slept: list[float] = []
+        self.changes: list[dict[str, Any]] = []
+        """What others store while this process sleeps."""
         self.answers: list[Any] = []
         self.sent: list[str] = []
         with store.unit_of_work() as unit:
@@ -111,6 +113,8 @@ class World:
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
+        if self.changes:
+            self.change(**self.changes.pop(0))
         self.clock.advance(timedelta(seconds=seconds))
 
     def request(self, _uri: str, fields: Any, **_: Any) -> Any:
@@ -258,6 +262,47 @@ def test_a_token_is_renewed_under_the_lock_of_its_user_and_database() -> None:
         assert w.lock.acquired == [(f"refresh_oauth2_token/{w.user_id}/{w.database.id}", 40.0)]
         assert (w.lock.released, w.slept, w.tokens._renewing) == (1, [], set())
         assert w.tokens.record_of(w.database, w.user_id) == (w.record() or w.add()).id
+
+
+class AbsentLock(FreeLock):
+    """A lock on a server that is away."""
+
+    def acquire(self, name: str, *, ttl_s: float) -> Lease | None:
+        self.acquired.append((name, ttl_s))
+        raise StoreUnavailableError("Redis does not answer")
+
+
+@contextmanager
+def world_without_lock() -> Iterator[World]:
+    clock = FixedClock(NOW)
+    with open_store("sqlite://", clock) as store:
+        yield World(store, clock, AbsentLock(), StoredTokens(store, clock))
+
+
+def test_a_token_is_renewed_where_the_lock_is_away() -> None:
+    with world_without_lock() as w:
+        w.add()
+        w.answers = [lambda: w.tokens._renewing != set() and {"access_token": "a2", "expires_in": 60}]
+        assert (w.get(), w.get()) == ("a2", "a2")
+        assert (w.sent, len(w.lock.acquired), w.tokens._renewing, w.slept) == (["r1"], 1, set(), [])
+
+
+def test_where_the_lock_is_away_the_mark_of_another_process_is_waited_for() -> None:
+    with world_without_lock() as w:
+        w.add(refresh_until=datetime(2999, 1, 1, tzinfo=UTC))
+        w.changes = [{"access_token": Secret("a3"), "access_token_expiration": NOW + timedelta(hours=1)}]
+        assert w.get() == "a3"
+        assert w.sent == []
+
+
+def test_where_the_lock_is_away_one_of_two_who_read_the_same_record_claims_it() -> None:
+    with world_without_lock() as w:
+        w.add()
+        found, _ = w.stored.look_again(w.owner)
+        assert isinstance(found, OAuth2TokenRecord)
+        assert w.stored.claim_unchanged(found, for_s=40) is not None
+        assert w.stored.claim_unchanged(found, for_s=40) is None
+        assert w.stored.look_again(w.owner)[1] is True
 
 
 def test_nobody_is_asked_for_who_has_no_token_or_no_client() -> None:

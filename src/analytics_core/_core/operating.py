@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -188,7 +189,8 @@ def prune(runtime: CoreRuntime, *, logs_older_than_days: int | None) -> PruneCou
             ),
         }
     finally:
-        runtime.parts.lock.release(lease)
+        with suppress(AnalyticsError):  # of a lock that is away by now: it ends by itself
+            runtime.parts.lock.release(lease)
     return PruneCounts(**removed, is_complete=max(removed.values()) < _MOST)
 
 

@@ -70,6 +70,15 @@ class StoredTokens:
 
         return self._repeated(attempt)
 
+    def claim_unchanged(self, found: OAuth2TokenRecord, *, for_s: float) -> OAuth2TokenRecord | None:
+        """Mark a record as renewed by the caller, without a lock; None where it has changed since it was read."""
+        try:
+            with self._store.unit_of_work() as unit:
+                marked = replace(found, refresh_until=unit.now() + timedelta(seconds=for_s))
+                return unit.oauth2_tokens.update(marked, actor_id=found.user_id)
+        except (NotFoundError, StaleVersionError):
+            return None
+
     def renew(self, claimed: OAuth2TokenRecord, grant: TokenGrant) -> str | None:
         """Store what a provider gave for a claimed record, and return the access token.
 

@@ -36,7 +36,8 @@ class OAuthTokens:
     """Gives users their access tokens for databases (contract, Per-user database OAuth 2.0).
 
     A token that is over is renewed under a lock of the user and the database. Callers of one process share the call of
-    the first; the first of each other process waits, and sees in the store what came of it.
+    the first; the first of each other process waits, and sees in the store what came of it. Where the lock is away, the
+    mark on the record, which one process alone can set, stands for it.
 
     Args:
         stored: the token records.
@@ -120,7 +121,13 @@ class OAuthTokens:
         name = f"{LOCK_NAMESPACE}/{owner.user_id}/{owner.database_id}"
         for attempt in range(ATTEMPTS):
             began_s = self._clock.monotonic()
-            lease = self._lock.acquire(name, ttl_s=self._lock_s)
+            try:
+                lease = self._lock.acquire(name, ttl_s=self._lock_s)
+            except StoreUnavailableError:
+                renewed = self._renewed_without_lock(owner, client, began_s)
+                if renewed is not None:
+                    return renewed[0]
+                lease = None
             if lease is not None:
                 return self._renewed_under(lease, owner, client, began_s)
             if attempt + 1 < ATTEMPTS:
@@ -166,6 +173,23 @@ class OAuthTokens:
             with suppress(Exception):  # whatever a lock says: it ends by itself
                 self._lock.release(lease)
             self._renewing.discard(lease.owner)
+
+    def _renewed_without_lock(
+        self, owner: TokenOwner, client: OAuth2Client, began_s: float
+    ) -> tuple[str | None] | None:
+        """Return the token by itself; None where another process renews it."""
+        found, is_claimed = self._stored.look_again(owner)
+        if not isinstance(found, OAuth2TokenRecord):
+            return (found,)
+        claimed = None if is_claimed else self._stored.claim_unchanged(found, for_s=self._lock_s)
+        if claimed is None:
+            return None
+        name = f"{owner.user_id}/{owner.database_id}"  # of which this process renews one at a time
+        self._renewing.add(name)
+        try:
+            return (self._request_grant(claimed, client, began_s),)
+        finally:
+            self._renewing.discard(name)
 
     def _request_grant(self, claimed: OAuth2TokenRecord, client: OAuth2Client, began_s: float) -> str | None:
         """Ask the provider and store what it gives, before the lock may end."""
