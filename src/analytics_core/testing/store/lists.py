@@ -27,6 +27,7 @@ from analytics_core._records.repositories import (
 from analytics_core.errors import FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.store.cases import for_each
 from analytics_core.testing.store.fixtures import StoreSuite
 from analytics_core.testing.store.records import START, a_chart, a_database, a_dataset, a_schedule, a_user
 
@@ -60,8 +61,8 @@ class ListConformance(StoreSuite):
         assert total >= len(found)
         return [chart.slice_name for chart in found]
 
-    @pytest.mark.parametrize(
-        ("col", "op", "val", "expected"),
+    @for_each(
+        "col, op, val, expected",
         [
             ("slice_name", "eq", "Alpha", [0]),
             ("slice_name", "eq", "alpha", []),
@@ -113,8 +114,8 @@ class ListConformance(StoreSuite):
         bar, ten = ListFilter(col="viz_type", op="eq", val="bar"), ListFilter(col="cache_timeout", op="eq", val=10)
         assert self._names(store, filters=(bar, ten)) == ["Alpha"]
 
-    @pytest.mark.parametrize(
-        ("order_by", "expected"),
+    @for_each(
+        "order_by, expected",
         [
             ((), [0, 1, 2, 3, 4]),
             ((("slice_name", False),), [0, 1, 2, 4, 3]),
@@ -139,7 +140,7 @@ class ListConformance(StoreSuite):
         assert [len(page) for page in pages] == [2, 2, 1, 0]
         assert sorted(name for page in pages for name in page) == sorted(_NAMES)
 
-    @pytest.mark.parametrize("page", [0, 1, 9])
+    @for_each("page", [0, 1, 9])
     @pytest.mark.usefixtures("charts")
     def test_the_count_is_of_all_matches_on_every_page(self, page: int, unit: UnitOfWork) -> None:
         """Beyond the last page too."""
@@ -159,7 +160,7 @@ class ListConformance(StoreSuite):
         assert self._names(store, ids=frozenset({charts[1], charts[3], 10_000})) == ["alpha 50%", "Ärger"]
         assert self._names(store, ids=frozenset({charts[0], *range(100_000, 170_000)})) == ["Alpha"]
 
-    @pytest.mark.parametrize(
+    @for_each(
         "query",
         [
             ListQuery(filters=(ListFilter(col="slice_nam", op="eq", val="x"),)),
@@ -171,8 +172,8 @@ class ListConformance(StoreSuite):
         with store.unit_of_work() as unit, pytest.raises(UnknownNameError, match="did you mean 'slice_name'"):
             unit.charts.list(query)
 
-    @pytest.mark.parametrize(
-        ("col", "op", "val", "error"),
+    @for_each(
+        "col, op, val, error",
         [
             ("slice_name", "like", "x", UnknownOperatorError),
             ("slice_name", "eq", 5, FilterValueError),
@@ -199,7 +200,7 @@ class ListConformance(StoreSuite):
         with store.unit_of_work() as unit, pytest.raises(error, match=col):
             unit.charts.list(ListQuery(filters=(ListFilter(col=col, op=op, val=val),)))
 
-    @pytest.mark.parametrize(("page", "page_size"), [(-1, 5), (0, 0), (0, -1), (2**31, 2**31)])
+    @for_each("page, page_size", [(-1, 5), (0, 0), (0, -1), (2**31, 2**31)])
     def test_pages_that_cannot_be_are_refused(self, store: MetadataStore, page: int, page_size: int) -> None:
         """LimitError, not a driver's overflow."""
         with store.unit_of_work() as unit, pytest.raises(LimitError):

@@ -13,6 +13,7 @@ from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._records.secret import Secret
 from analytics_core.errors import StaleVersionError, StoredDataError
 from analytics_core.ports import MetadataStore
+from analytics_core.testing.store.cases import for_each
 from analytics_core.testing.store.fixtures import MemoryBox, StoreSuite
 from analytics_core.testing.store.kinds import KINDS, NamedIds, filled
 from analytics_core.testing.store.records import NO_USER, a_database, a_job, a_schedule, a_token
@@ -27,7 +28,7 @@ class SecretConformance(StoreSuite):
         """So that none lies open."""
         assert tuple(kind for kind in KINDS if _secrets(filled(kind, named))) == _SEALED
 
-    @pytest.mark.parametrize("kind", _SEALED)
+    @for_each("kind", _SEALED)
     def test_each_secret_is_sealed_for_its_own_place(
         self, store: MetadataStore, secret_box: MemoryBox, named: NamedIds, kind: str
     ) -> None:
