@@ -1,8 +1,8 @@
 """Fences: queries of permitted rows whose engine tests nothing that stands around them on any other row.
 
 An engine may test conditions in any order, and an error of one (a cast, a division) then tells of rows that a row rule
-hides. Which form holds was measured: on PostgreSQL, MariaDB, DuckDB and SQLite only (tests/attacks). For the others a
-limit that cuts nothing is the most conservative form that they write.
+hides. Which form holds was measured: on PostgreSQL, MariaDB, DuckDB and SQLite (tests/attacks) and on ClickHouse
+(tests/engines) only. For the others a limit that cuts nothing is the most conservative form that they write.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def limited(rows: int) -> Fence:
 
 
 def limited_by_bigint(permitted: exp.Select) -> exp.Query:
-    """Return the fence of engines that were never tried."""
+    """Return the fence of ClickHouse, and of engines that were never tried."""
     return limited(2**63 - 1)(permitted)
 
 

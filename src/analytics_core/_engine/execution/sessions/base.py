@@ -168,7 +168,7 @@ class Session:
         reject_unless_reading(request.statement.sql, words=self.reading_words)
         try:
             with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
-                return run_statement(request)
+                return self.read(request)
         except (ResultTooLargeError, DriverFailureError):
             # The statement may still run: the pool opens a fresh connection in its place.
             request.connection.invalidate()
@@ -231,7 +231,7 @@ class Session:
         """Refuse a statement that this engine's sessions let nobody run; StatementRefusedError."""
 
     def read(self, request: RunRequest) -> FetchedResult:
-        """Run a query in the transaction that is open, and read its rows."""
+        """Run a query on the connection, in the transaction that is open, and read its rows."""
         return run_statement(request)
 
     def change(self, request: RunRequest, *, gives_rows: bool) -> FetchedResult | int | None:

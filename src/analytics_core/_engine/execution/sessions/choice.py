@@ -22,27 +22,32 @@ def make_session(engine_name: str) -> Session:
     Raises:
         ImportError: the engine's package is not installed.
     """
+    chosen: type[Session] = Session
     if engine_name == "sqlite":
         from analytics_core._engine.execution.sessions.sqlite import SqliteSession
 
-        return SqliteSession()
-    if engine_name == "duckdb":
+        chosen = SqliteSession
+    elif engine_name == "duckdb":
         from analytics_core._engine.execution.sessions.duckdb import DuckdbSession
 
-        return DuckdbSession()
-    if engine_name == "postgresql":
+        chosen = DuckdbSession
+    elif engine_name == "postgresql":
         from analytics_core._engine.execution.sessions.postgresql import PostgresqlSession
 
-        return PostgresqlSession()
-    if engine_name == "mysql":
+        chosen = PostgresqlSession
+    elif engine_name == "mysql":
         from analytics_core._engine.execution.sessions.mysql import MysqlSession
 
-        return MysqlSession()
-    if engine_name == "trino":
+        chosen = MysqlSession
+    elif engine_name == "trino":
         from analytics_core._engine.execution.sessions.trino import TrinoSession
 
-        return TrinoSession()
-    return Session()
+        chosen = TrinoSession
+    elif engine_name == "clickhouse":
+        from analytics_core._engine.execution.sessions.clickhouse import ClickhouseSession
+
+        chosen = ClickhouseSession
+    return chosen()
 
 
 def session_of(engine: sa.Engine) -> Session:
@@ -65,6 +70,10 @@ def metadata_of(dialect: sa.Dialect) -> EngineMetadata:
         from analytics_core._engine.execution.sessions.mysql import MysqlMetadata
 
         return MysqlMetadata()
+    if dialect.name in ("clickhouse", "clickhousedb"):
+        from analytics_core._engine.execution.sessions.clickhouse import ClickhouseMetadata
+
+        return ClickhouseMetadata()
     return DuckdbMetadata() if dialect.name == "duckdb" else EngineMetadata()
 
 
