@@ -130,6 +130,20 @@ def acceptance(session: nox.Session) -> None:
 
 
 @nox.session
+def engines(session: nox.Session) -> None:
+    """Ask a real ClickHouse, embedded behind its HTTP, the acceptance cases beside the four, and attack it.
+
+    `-- --only text` narrows the cases and leaves the tests out.
+    """
+    _require_shared(session)
+    _install(session, ENGINES, "-e.[clickhouse]", "chdb>=4.4")
+    every = ("--engines", "sqlite,duckdb,postgresql,mariadb,clickhouse")
+    session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *every, *session.posargs)
+    if not session.posargs:
+        session.run("python", "-m", "pytest", "-m", "", "tests/engines")
+
+
+@nox.session
 def superset_examples(session: nox.Session) -> None:
     """Load the example exports of the peer, out of its package (downloaded, not installed), and ask all of them."""
     _install(session, ENGINES, "pip")
