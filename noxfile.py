@@ -225,6 +225,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def scale(session: nox.Session) -> None:
+    """Measure processes x threads on one store and one Redis, and a store of millions: `-- --seconds 5 --simulate`."""
+    _install(session, ENGINES)
+    session.run("python", "-m", "benchmarks.scale", *(session.posargs or ["--simulate"]))
+
+
+@nox.session
 def faults(session: nox.Session) -> None:
     """Try the library under faults: servers that hang or die, caches, forks, Ctrl-C, a full disk, a clock put back.
 

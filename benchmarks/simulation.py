@@ -46,7 +46,7 @@ class Size:
     logs: int
 
 
-SMALL = Size(schedules=100, tenants=10, rules=100, logs=1_000)
+SMALL = Size(schedules=100, tenants=10, rules=2_000, logs=2_000)
 LARGE = Size(schedules=1_000_000, tenants=100_000, rules=1_000_000, logs=10_000_000)
 
 
