@@ -38,6 +38,8 @@ SERVERS = pytest.StashKey[PrivateServers]()
 
 SERVER_FIXTURES = frozenset({"postgres_server", "mariadb_server", "tls_server", "redis_server", "own_redis"})
 IN_PROCESS = ("sqlite", "duckdb")
+STORES = {"metadata_url": ("postgres",), "module_store_url": ("postgres", "mariadb")}
+"""Fixtures of a metadata store, and the servers on which they give one for the mark `each_store`."""
 
 # Each process of a run, and those that it starts, would compile five hundred modules anew.
 sys.dont_write_bytecode = False
@@ -91,6 +93,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for place, found in by_place.items():
         if len(found) == len(IN_PROCESS):
             found[IN_PROCESS[zlib.crc32(place.encode()) % 2]].add_marker("repeats")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Try what has the mark `each_store` on stores of servers too, and everything else on one in memory."""
+    on_servers = metafunc.definition.get_closest_marker("each_store") is not None
+    for fixture, servers in STORES.items():
+        if fixture in metafunc.fixturenames:
+            kinds = [pytest.param(server, marks=pytest.mark.server) for server in servers if on_servers]
+            metafunc.parametrize(fixture, ["sqlite", *kinds], indirect=True)
 
 
 def _or_skip(start: Callable[[], Server], config: pytest.Config) -> Server:
@@ -177,9 +188,9 @@ def postgres_store_url(make_postgres_database: Callable[..., str]) -> str:
     return make_postgres_database()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.server)])
+@pytest.fixture
 def metadata_url(request: pytest.FixtureRequest) -> str:
-    """The URL of an empty metadata store: one in memory, then one on PostgreSQL."""
+    """The URL of an empty metadata store in memory; with the mark `each_store`, of one on PostgreSQL too."""
     if request.param == "sqlite":
         return "sqlite://"
     url: str = request.getfixturevalue("postgres_store_url")
@@ -204,14 +215,7 @@ def reused_store(request: pytest.FixtureRequest) -> Callable[[str], str]:
     return emptied
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        "sqlite",
-        pytest.param("postgres", marks=pytest.mark.server),
-        pytest.param("mariadb", marks=pytest.mark.server),
-    ],
-)
+@pytest.fixture(scope="module")
 def module_store_url(request: pytest.FixtureRequest, reused_store: Callable[[str], str]) -> str:
-    """The URL of an empty metadata store that a module's tests share: in memory, on PostgreSQL, on MariaDB."""
+    """The URL of an empty metadata store that a module's tests share: in memory; with `each_store`, on servers too."""
     return "sqlite://" if request.param == "sqlite" else reused_store(request.param)

@@ -25,7 +25,6 @@ from tests.support.bundles import (
 )
 from tests.support.cases import for_each
 from tests.support.small_core import SmallCore, small_core
-from tests.support.stores import empty_store
 
 from analytics_core import AnalyticsCore, errors
 from analytics_core._content.storage.tables import METADATA
@@ -36,13 +35,9 @@ NO_ONE = "00000000-0000-4000-8000-0000000000ff"
 """A UUID of nothing."""
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.server)])
-def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/meta.db"
-    url: str = request.getfixturevalue("postgres_store_url")
-    empty_store(url)
-    return url
+@pytest.fixture
+def store_url(metadata_url: str, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/meta.db" if metadata_url == "sqlite://" else metadata_url
 
 
 @pytest.fixture
@@ -226,6 +221,7 @@ FAULTS: dict[str, Callable[[dict[str, Any]], object]] = {
 }
 
 
+@pytest.mark.each_store
 @pytest.mark.slow
 @for_each("part", FAULTS)
 def test_a_part_that_is_refused_leaves_the_store_as_it_was(shop: SmallCore, part: str) -> None:
@@ -242,6 +238,7 @@ def test_a_part_that_is_refused_leaves_the_store_as_it_was(shop: SmallCore, part
 LONG = pytest.mark.long
 
 
+@pytest.mark.each_store
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [pytest.param("0.3", marks=LONG), "0.7", pytest.param("1", marks=LONG)])
 def test_a_process_that_is_killed_leaves_the_store_as_it_was(

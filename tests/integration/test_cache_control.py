@@ -112,6 +112,7 @@ def test_an_answer_is_read_anew_from_the_source(shop: SmallCore) -> None:
     assert total() == 3
 
 
+@pytest.mark.each_store
 def test_another_process_with_the_same_cache_follows(tmp_path: Path, metadata_url: str, cache: MemoryCache) -> None:
     url = metadata_url if metadata_url != "sqlite://" else f"sqlite:///{tmp_path / 'meta.db'}"
     settings = Settings(secret_key=KEY, data_roots=(tmp_path,), metadata_freshness_s=0)
@@ -123,6 +124,7 @@ def test_another_process_with_the_same_cache_follows(tmp_path: Path, metadata_ur
             assert not is_cached(other, context())
 
 
+@pytest.mark.each_store
 def test_many_invalidations_at_once_all_succeed(shop: SmallCore) -> None:
     def invalidate(_: int) -> int:
         return shop.core.cache.invalidate({"datasource_uids": ["2__table", "1__table", "1__table"]})
@@ -144,6 +146,7 @@ def test_only_owners_empty_the_cache_of_a_dataset(shop: SmallCore) -> None:
     assert reader.cache.invalidate(wish) == 1
 
 
+@pytest.mark.each_store
 @pytest.mark.slow
 def test_all_datasets_are_done_or_none(shop: SmallCore) -> None:
     shop.core.datasets.update(1, {"owners": [1]})

@@ -169,6 +169,7 @@ def test_every_field_of_the_payloads_is_tried_here(town: Town) -> None:
         assert set(shape.model_fields) - from_elsewhere == OPTIONS.keys()
 
 
+@pytest.mark.each_store
 @pytest.mark.slow
 @for_each("name", OPTIONS)
 def test_an_option_is_kept_shown_changed_and_cleared(town: Town, make: Any, name: str) -> None:

@@ -112,6 +112,7 @@ def test_a_dataset_is_made_once_and_found_afterwards(shop: SmallCore) -> None:
     assert shop.core.datasets.list().count == 2
 
 
+@pytest.mark.each_store
 def test_many_who_ask_at_once_get_the_same_dataset(shop: SmallCore) -> None:
     wish = {"database_id": 1, "table_name": "people"}
     with ThreadPoolExecutor(6) as pool:

@@ -96,6 +96,7 @@ def test_two_keys_are_never_the_same(shop: SmallCore) -> None:
     assert len({shop.core.explore.create_form_data(FORM) for _ in range(5)}) == 5
 
 
+@pytest.mark.each_store
 def test_only_a_key_that_was_given_is_gone(shop: SmallCore, metadata_url: str, clock: FixedClock) -> None:
     form = shop.core.explore.create_form_data(FORM)
     link = shop.core.permalinks.create_for_chart(state()).key
@@ -416,6 +417,7 @@ def test_the_same_state_of_the_same_person_gives_the_same_key(shop: SmallCore) -
     assert [entry.action for entry in reader.logs.list()].count("permalink.create") == 2
 
 
+@pytest.mark.each_store
 def test_a_key_cannot_be_made_without_the_secret(shop: SmallCore, metadata_url: str, clock: FixedClock) -> None:
     key = shop.core.permalinks.create_for_chart(state()).key
     assert len(key) == 32
@@ -430,6 +432,7 @@ def test_a_key_cannot_be_made_without_the_secret(shop: SmallCore, metadata_url: 
         assert core.permalinks.create_for_chart(state()).key != key
 
 
+@pytest.mark.each_store
 def test_many_at_once_make_one_permalink(shop: SmallCore) -> None:
     with ThreadPoolExecutor(6) as pool:
         keys = {done.key for done in pool.map(lambda _: shop.core.permalinks.create_for_chart(state()), range(12))}

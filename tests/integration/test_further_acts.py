@@ -216,6 +216,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> It
         )
 
 
+@pytest.mark.each_store
 @pytest.mark.slow
 @for_each("name", DEEDS)
 def test_whoever_may_do_it_does_it_and_others_are_refused_by_type(place: Place, name: str) -> None:

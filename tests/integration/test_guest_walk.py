@@ -108,6 +108,7 @@ def test_a_guest_is_refused_what_works_for_others(walk: Stored, name: str) -> No
         CALLS[name](walk.admin, walk)
 
 
+@pytest.mark.each_store
 @pytest.mark.slow
 def test_the_whole_walk_leaves_the_store_as_it_was(walk: Stored) -> None:
     before, walked = rows(walk), 0

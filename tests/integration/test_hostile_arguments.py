@@ -134,6 +134,7 @@ def shop(tmp_path: Path, metadata_url: str) -> Iterator[SmallCore]:
         yield made
 
 
+@pytest.mark.each_store
 @pytest.mark.slow
 def test_any_argument_gives_an_answer_or_a_typed_error(shop: SmallCore) -> None:
     messages = {
@@ -145,6 +146,7 @@ def test_any_argument_gives_an_answer_or_a_typed_error(shop: SmallCore) -> None:
     assert [(place, len(text)) for place, text in messages.items() if len(text) > 5_000] == []
 
 
+@pytest.mark.each_store
 @pytest.mark.slow
 @for_each("column", ["id", "action", "user_id", "dttm", "referrer"])
 def test_any_condition_of_a_list_gives_an_answer_or_a_typed_error(shop: SmallCore, column: str) -> None:

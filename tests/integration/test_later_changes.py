@@ -78,6 +78,7 @@ def test_every_update_takes_the_moment_and_is_tried_here(world: GuestWorld) -> N
         assert "StaleVersionError" in (found.update.__doc__ or ""), name
 
 
+@pytest.mark.each_store
 @pytest.mark.slow
 def test_a_change_that_somebody_else_made_is_not_written_over(read: Read) -> None:
     assert read.changed_on == NOW

@@ -56,6 +56,7 @@ def make(people: People) -> Iterator[Callable[[Life], Key]]:
             life.delete(people.maker(life), key)
 
 
+@pytest.mark.each_store
 @pytest.mark.slow
 @for_each("name", LIVES)
 def test_who_made_it_reads_changes_and_deletes_it(people: People, make: Callable[[Life], Key], name: str) -> None:

@@ -335,6 +335,7 @@ def test_a_list_is_newest_first_and_pages_do_not_overlap(shop: SmallCore, clock:
 
 
 # --------------------------------------------------------------------------------------------------- recent activity
+@pytest.mark.each_store
 def test_recent_activity_names_each_item_once_newest_first(shop: SmallCore, clock: FixedClock) -> None:
     core = shop.core
     first, second = chart(core, "One"), chart(core, "Two")

@@ -345,6 +345,7 @@ def test_a_choice_finds_its_records_in_the_list(shop: SmallCore) -> None:
     assert [entry.action for entry in shop.core.logs.list(mine)] == ["chart.create"]
 
 
+@pytest.mark.each_store
 @for_each("text", ["%", "_", "' OR 1=1 --", "\\"])
 def test_a_searched_text_is_only_text(shop: SmallCore, text: str) -> None:
     assert shop.core.charts.related("datasets", filter=text).count == 0

@@ -1,4 +1,4 @@
-"""Annotation layers, annotations and CSS templates through the facade, on a file and on a server."""
+"""Annotation layers, annotations and CSS templates through the facade."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 import sqlalchemy as sa
 from tests.support.cases import for_each
 from tests.support.shop import KEY
-from tests.support.stores import empty_store
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core.errors import (
@@ -53,17 +52,14 @@ class World:
         return [(row.action, row.user_id) for row in found]
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.server)])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    is_file = request.param == "sqlite"
-    url = f"sqlite:///{tmp_path}/meta.db" if is_file else request.getfixturevalue("postgres_url")
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    url = f"sqlite:///{tmp_path}/meta.db"
     with AnalyticsCore(Settings(secret_key=KEY, metadata_freshness_s=0), metadata_url=url) as host:
         admin = host.as_user(host.create_first_administrator("admin", first_name="Ada", last_name="Admin").id)
         for name in ("creator", "reader"):
             admin.users.create({"username": name, "first_name": name.title(), "last_name": "Doe"})
         yield World(host=host, url=url)
-    if not is_file:
-        empty_store(url)
 
 
 def layer_of(core: AnalyticsCore, name: str = "Releases", **fields: Any) -> int:
