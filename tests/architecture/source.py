@@ -20,12 +20,22 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, kw_only=True)
 class SourceFile:
-    """One module: its dotted name, its path inside the project, its lines and its tree."""
+    """One module: its dotted name, its path inside the project, and its text."""
 
     module: str
     path: str
-    lines: tuple[str, ...]
-    tree: ast.Module
+    text: str
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of the text."""
+        return tuple(self.text.splitlines())
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The tree, parsed with its first use: a worker that only collects the tests needs none."""
+        with _out_of_the_collector():
+            return ast.parse(self.text)
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -44,8 +54,7 @@ class SourceFile:
 @cache
 def source_files() -> tuple[SourceFile, ...]:
     """Every module of the library, in order of its path; read once in a run of the tests."""
-    with _out_of_the_collector():
-        files = tuple(_read(path) for path in sorted(PACKAGE.rglob("*.py")))
+    files = tuple(_read(path) for path in sorted(PACKAGE.rglob("*.py")))
     assert len(files) > 200, "the library is somewhere else now: every test of its source would pass on nothing"
     return files
 
@@ -64,19 +73,16 @@ def _out_of_the_collector() -> Iterator[None]:
 @cache
 def files_of_tests() -> tuple[SourceFile, ...]:
     """Every module of the tests and the benchmarks, as `source_files` has those of the library."""
-    with _out_of_the_collector():
-        return tuple(_read(path) for part in ("tests", "benchmarks") for path in sorted((PROJECT / part).rglob("*.py")))
+    return tuple(_read(path) for part in ("tests", "benchmarks") for path in sorted((PROJECT / part).rglob("*.py")))
 
 
 def _read(path: Path) -> SourceFile:
-    text = path.read_text(encoding="utf-8")
     above = PACKAGE.parent if path.is_relative_to(PACKAGE) else PROJECT
     parts = path.relative_to(above).with_suffix("").parts
     return SourceFile(
         module=".".join(parts[:-1] if parts[-1] == "__init__" else parts),
         path=path.relative_to(PROJECT).as_posix(),
-        lines=tuple(text.splitlines()),
-        tree=ast.parse(text),
+        text=path.read_text(encoding="utf-8"),
     )
 
 

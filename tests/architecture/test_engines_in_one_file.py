@@ -66,10 +66,8 @@ def test_no_place_is_excused_that_names_no_engine() -> None:
 
 
 def test_a_name_is_found_wherever_code_can_hide_it() -> None:
-    tree = ast.parse(
-        '"""duckdb"""\nif dialect == "sqlite": pass\n_ORACLE = 1\ndef read_mysql(trino): x.hive\nimport a.druid'
-    )
-    hidden = SourceFile(module="m", path="m.py", lines=(), tree=tree)
+    text = '"""duckdb"""\nif dialect == "sqlite": pass\n_ORACLE = 1\ndef read_mysql(trino): x.hive\nimport a.druid'
+    hidden = SourceFile(module="m", path="m.py", text=text)
     found = {word for _, word in _words(hidden) if NAMED.search(word)}
     assert found == {"sqlite", "_ORACLE", "read_mysql", "trino", "hive", "a.druid"}
 

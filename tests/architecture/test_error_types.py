@@ -54,7 +54,7 @@ def test_every_type_is_written_as_it_is_named() -> None:
 
 
 for file in source_files():
-    if any(isinstance(node, ast.ClassDef) and node.name.endswith("Error") for node in file.tree.body):
+    if re.search(r"^class \w+Error\b", file.text, re.MULTILINE):
         import_module(file.module)  # most are loaded with their first use
 
 
