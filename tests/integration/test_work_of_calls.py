@@ -53,7 +53,7 @@ def test_a_chart_is_read_by_four_statements_in_one_transaction(world: ReportWorl
 def test_a_report_is_run_by_so_many_statements_transactions_and_calls(world: ReportWorld) -> None:
     made = world.report()
     work = third(world, world.host.scheduler.tick, an_hour_later=True)
-    assert (work.transactions, len(work.statements)) == (9, 47), work
+    assert (work.transactions, len(work.statements)) == (9, 45), work
     assert work.frames <= 2_000
     assert world.states(made) == ["Success"] * 3
 
@@ -65,5 +65,5 @@ def test_each_message_of_a_report_is_recorded_before_and_after_it_is_sent(world:
     world.report(recipients=[mail(f"{name}@example.com") for name in "abc"])
     three = third(world, world.host.scheduler.tick, an_hour_later=True)
     assert three.transactions - alone.transactions == 2 * 2
-    assert len(three.statements) - len(alone.statements) == 2 * 6
+    assert len(three.statements) - len(alone.statements) == 2 * 5
     assert len(world.outbox.sent) == 3 + 9

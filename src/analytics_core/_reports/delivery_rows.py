@@ -50,13 +50,14 @@ def opened(
     addresses: Sequence[str],
     *,
     repeats: bool,
+    is_new: bool,
 ) -> OpenedDelivery:
     """Record that a message is on its way to those of some addresses that it did not go to before.
 
-    `repeats`: it goes once more where it may have come already.
+    `repeats`: it goes once more where it may have come already. `is_new`: it was never sent to any of them.
     """
     keys = {address: _key(recipient, address) for address in addresses}
-    known = known_deliveries(unit, execution, recipient, addresses)
+    known = {} if is_new else known_deliveries(unit, execution, recipient, addresses)
     rows: dict[str, ReportDelivery] = {}
     failures: list[NotificationError] = []
     for address, key in keys.items():

@@ -63,12 +63,14 @@ class CurrentRun:
     """A run that this process does: the schedule as it was when it began, its row, and its job as it was claimed.
 
     `progress` is where the schedule stood when this process read it last; None: it was not read, or is to be read anew.
+    `is_first`: nobody began it before, so that nothing was sent of it.
     """
 
     schedule: ReportSchedule
     execution: ReportExecution
     job: JobRecord | None = None
     progress: ReportProgress | None = None
+    is_first: bool = False
 
 
 class RunEndedError(Exception):
@@ -93,15 +95,15 @@ class RunLog:
         if execution.end_dttm is not None or execution.job_id != job.job_id:
             return None
         schedule = unit.report_schedules.get(execution.schedule_id)
-        timeout = schedule.working_timeout
+        timeout, began = schedule.working_timeout, job.started_on  # by the store's time, in this transaction
         begun = replace(
             execution,
             start_dttm=execution.start_dttm or self._now(),
             lease_until=None,
-            late_on=None if timeout is None else unit.now() + timedelta(seconds=timeout),
+            late_on=None if timeout is None or began is None else began + timedelta(seconds=timeout),
         )
         stored = unit.report_executions.update(begun, actor_id=None)
-        run = CurrentRun(schedule=schedule, execution=stored, job=job)
+        run = CurrentRun(schedule=schedule, execution=stored, job=job, is_first=execution.start_dttm is None)
         if not schedule.active and stored.cause is not RunCause.MANUAL:
             self._end(unit, run, RunEvent.DEACTIVATED, message=DEACTIVATED)
             return None
@@ -116,6 +118,8 @@ class RunLog:
 
     def has_begun_to_send(self, run: CurrentRun, recipient: Recipient | None = None) -> bool:
         """Tell whether a run before this one, of the same due time, has begun to send, to this recipient or to any."""
+        if run.is_first:
+            return False
         with self.runtime.content.store.unit_of_work() as unit:
             if recipient is not None:
                 return bool(known_deliveries(unit, run.execution, recipient, recipient.addresses[:1]))
@@ -304,12 +308,19 @@ class RunLog:
 
     # ------------------------------------------------------------------------------------------------- deliveries
     def open_delivery(
-        self, run: CurrentRun, recipient: Recipient, message: Message, *, only: Collection[str] | None = None
+        self,
+        run: CurrentRun,
+        recipient: Recipient,
+        message: Message,
+        *,
+        only: Collection[str] | None = None,
+        is_new: bool = False,
     ) -> OpenedDelivery:
         """Record that a message is on its way, and return to whom, and what is wrong with others.
 
         Left out are addresses that it went to before. Where the process that sent it died before it could record what
-        became of it, the schedule says whether it goes there again. `only` are the addresses in question, None all.
+        became of it, the schedule says whether it goes there again. `only` are the addresses in question, None all;
+        `is_new`: nothing was sent to them.
 
         Raises:
             RunEndedError: somebody else ended the run, or may: the lease of this process is over, by the store's time.
@@ -322,7 +333,7 @@ class RunLog:
                 if run.job is not None and run.job.worker is not None and is_dead(unit, run.job.worker):
                     raise RunEndedError
                 execution = self._refreshed(unit, run).execution
-                return opened(unit, execution, recipient, message, addresses, repeats=repeats)
+                return opened(unit, execution, recipient, message, addresses, repeats=repeats, is_new=is_new)
 
         return until_accepted(open_)
 

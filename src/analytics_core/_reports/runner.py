@@ -188,12 +188,16 @@ class ReportRuns:
         """
         failures: list[NotificationError] = []
         last: SentMessage | None = None
+        before: set[tuple[str, str]] = set()
         repeats = options_of(run.schedule.extra).delivery is DeliveryPromise.AT_LEAST_ONCE
         for recipient, content in messages:
             if last is not None:
                 log.close_delivery(run, last)
                 last = None
-            opened = log.open_delivery(run, recipient, content.message)
+            named = {(recipient.kind, address) for address in recipient.addresses}
+            is_new = run.is_first and before.isdisjoint(named)
+            before |= named
+            opened = log.open_delivery(run, recipient, content.message, is_new=is_new)
             failures += opened.failures
             if opened.addresses:
                 found = log.runtime.deliveries.deliver(
