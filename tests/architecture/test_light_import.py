@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import analytics_core
+from analytics_core.models.base import StrictShape
 from analytics_core.testing.sample_data import make_shop
 
 HEAVY = {
@@ -124,7 +125,17 @@ def test_connecting_loads_nothing_that_a_connection_does_not_need(shop: str) -> 
     assert _too_early(ours) == set()
     assert HEAVY_LATER & loaded == set()
     assert {name for name in ours if name.startswith("_engine.engines.specs.")} == {"_engine.engines.specs.sqlite"}
+    assert {"sqlglot.dialects.sqlite", "sqlglot.generators.sqlite"} & loaded == set()  # no SQL is written yet
     assert len(ours) <= 210
+
+
+def test_a_shape_is_built_at_its_first_use() -> None:
+    class Shape(StrictShape):
+        name: str
+
+    assert not Shape.__pydantic_complete__
+    assert Shape(name="a").name == "a"
+    assert Shape.__pydantic_complete__
 
 
 def test_a_core_loads_nothing_that_it_may_never_need() -> None:

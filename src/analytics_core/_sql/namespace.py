@@ -311,7 +311,8 @@ class Sql(Namespace):
         act = begin_act(self._runtime, self._actor, "dataset.create")
         record = new_dataset(post, owner_ids=(self._actor.id,), new_uuid=lambda: str(uuid4()))
         record = changed_dataset(record, put, owner_ids=record.owner_ids, new_uuid=lambda: str(uuid4()))
-        return Datasets(self._runtime, self._actor)._store_new(record, known, act, is_statement=True)
+        datasets = Datasets(self._runtime, self._actor)
+        return datasets._answer(datasets._store_new(record, known, act, is_statement=True), known)
 
     def _statement(
         self, sql: str | None, saved_query: int | None, query: int | None, own: tuple[Any, Any, Any]

@@ -107,15 +107,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             >>> core.datasets.create({"database": 1, "table_name": "products"}).columns[1].column_name
             'name'
         """
-        post = parse(DatasetPost, payload, shape="DatasetRestApi.post")
-        act = begin_act(self._runtime, self._actor, "dataset.create")
-        owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="DatasetRestApi.post")
-        with self._runtime.store.unit_of_work() as unit:
-            database = unit.databases.get(post.database)
-        record = new_dataset(post, owner_ids=owners, new_uuid=_new_uuid)
-        if post.metrics:
-            self._require_sql_rights(replace(record, metrics=(count_metric(_new_uuid),)), record, database)
-        return self._store_new(record, database, act)
+        return self._answer(*self._created(payload))
 
     def get_or_create(self, payload: GetOrCreateDataset | Payload) -> DatasetGet:
         """Return the dataset of a table, stored now if there was none (contract, `GetOrCreateDatasetSchema`).
@@ -147,7 +139,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         record = replace(plain, template_params=requested.template_params)
         self._require_sql_rights(plain, record, database)
         try:
-            return self._store_new(record, database, act)
+            return self._answer(self._store_new(record, database, act), database)
         except (AlreadyExistsError, StaleVersionError):  # some servers call it a deadlock
             found = self._find_readable(requested, database)
             if found is None:  # stored and deleted by somebody else in this moment, or not for the actor
@@ -369,15 +361,26 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
             forget_generation(unit, dataset)
             act.log(unit, details={"dataset_id": dataset_id})
 
+    def _created(self, payload: DatasetPost | Payload) -> tuple[Dataset, Database]:
+        """Store a dataset as `create` does, and return its record and its database."""
+        post = parse(DatasetPost, payload, shape="DatasetRestApi.post")
+        act = begin_act(self._runtime, self._actor, "dataset.create")
+        owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="DatasetRestApi.post")
+        with self._runtime.store.unit_of_work() as unit:
+            database = unit.databases.get(post.database)
+        record = new_dataset(post, owner_ids=owners, new_uuid=_new_uuid)
+        if post.metrics:
+            self._require_sql_rights(replace(record, metrics=(count_metric(_new_uuid),)), record, database)
+        return self._store_new(record, database, act), database
+
     def _store_new(
         self, record: Dataset, database: Database, act: LoggedAction, *, is_statement: bool = False
-    ) -> DatasetGet:
+    ) -> Dataset:
         """Read the columns of a new dataset from the database and store it; a statement is one of the SQL editor."""
         record = with_found(record, self._columns_of(record, database, is_statement=is_statement), _new_uuid)
         self._check_fragments(record, database, before=None)
         with self._runtime.store.unit_of_work() as unit:
-            stored = act.add(unit, unit.datasets, record, "dataset_id")
-        return self._answer(stored, database)
+            return act.add(unit, unit.datasets, record, "dataset_id")
 
     def _find_readable(self, requested: GetOrCreateDataset, database: Database) -> DatasetGet | None:
         """Return the dataset of a table, if the actor may read it; None for another one, and when there is none."""

@@ -91,7 +91,7 @@ def add_datasets(core: Registry, database_id: int, source: HandedOver | Database
     tables = [table.value for table in core.databases.tables(database_id) if table.value]
     for table in tables if len(tables) <= _MOST_TABLES else ():
         with suppress(DatabaseError):  # a view that is broken is no dataset; whoever asks for it is told why
-            core.datasets.create({"database": database_id, "table_name": table})
+            core.datasets._created({"database": database_id, "table_name": table})  # an answer would be thrown away
 
 
 def _dataset_of(core: Registry, database_id: int, name: str, table: HandedTable) -> DatasetGet:
