@@ -203,6 +203,21 @@ def test_a_holder_that_never_came_back_keeps_others_out_for_a_moment(world: Worl
     assert 0.2 < time.monotonic() - began < 5
 
 
+def test_a_run_that_ended_while_the_lock_was_away_keeps_others_out_for_a_moment(
+    world: World, pool: ThreadPoolExecutor
+) -> None:
+    first = pool.submit(world.ask, 0)
+    assert world.begun.acquire(timeout=10)
+    eventually(lambda: world.parts.leases["run/key"][1] > time.monotonic() + 1.5)  # extended
+    world.parts.is_away, world.stores = True, False
+    world.go.set()
+    assert first.result(10) == "answer"
+    world.parts.is_away = False
+    began = time.monotonic()
+    assert (world.ask(1), world.runs) == ("answer", 2)
+    assert time.monotonic() - began < 1.5
+
+
 def test_nobody_waits_longer_than_a_run_is_worth(pool: ThreadPoolExecutor) -> None:
     world = World(longest_s=0.2)
     first = pool.submit(world.ask, 0)

@@ -23,10 +23,11 @@ from analytics_core.ports import Cache, ExtendableLock, Lease
 
 Result = TypeVar("Result")
 
-_FIRST_LEASE_S: Final = 0.3
+_FIRST_LEASE_S: Final = 0.2
 """How long a lease lasts that its holder has not extended: one that never came back to whoever asked for it."""
 _LEASE_S: Final = 2.0
 _EXTEND_S: Final = 0.5
+_RELEASE_S: Final = 0.2
 _LOOK_S: Final = 0.05
 _MARK_S: Final = 2
 """How long others know that a run ended; none takes longer from a look for its entry to the lock."""
@@ -135,8 +136,16 @@ class ProcessRuns(Generic[Result]):
                 is_answer = over.get(timeout=_EXTEND_S)
         if is_answer:
             self._cache.set(mark, b"ended", timeout_s=_MARK_S)
-        with suppress(Exception):
-            self._lock.release(lease)
+        self._release(lease)
+
+    def _release(self, lease: Lease) -> None:
+        """Release the lock, again and again where it is away: nobody shall wait for a run that is over."""
+        latest = time.monotonic() + _LEASE_S
+        while time.monotonic() < latest:
+            with suppress(Exception):
+                self._lock.release(lease)
+                return
+            time.sleep(_RELEASE_S)
 
     def _pause(self, cancel: CancelToken | None, budget: RequestBudget | None) -> None:
         time.sleep(_LOOK_S)
