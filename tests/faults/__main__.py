@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.faults import oauth, processes, reports, servers, tunnels, uploads
+from tests.faults import oauth, processes, reports, servers, shared_memory, tunnels, uploads
 from tests.faults.tally import Tally, print_table
 
 Scenario = Callable[[Path], Tally]
@@ -34,6 +34,7 @@ SCENARIOS: dict[str, Scenario] = {
     "disk": processes.full_disk,
     "clock": processes.clock_put_back,
     "jobs": servers.jobs,
+    "redis": shared_memory.shared_memory,
     "tunnel": tunnels.cut_tunnels,
     "oauth": oauth.renewed_tokens,
     **{f"reports {kind}": partial(reports.reports, kind) for kind in ("postgresql", "sqlite")},

@@ -144,6 +144,15 @@ def test_a_number_in_advance_of_the_clock_goes_on_growing(redis_server: RedisSer
     assert 0 < acquired(lock, "roof").fencing_number < ahead
 
 
+def test_after_a_failover_a_second_holder_has_the_higher_number(own_redis: RedisServer, tmp_path: Any) -> None:
+    former = RedisLock(own_redis.url, timeout_s=PATIENT_S)
+    with redis_server(tmp_path / "replica") as replica:
+        first = acquired(former, "door")
+        own_redis.kill()  # before the replica has heard of the lock
+        second = acquired(RedisLock(replica.url, timeout_s=PATIENT_S), "door")
+    assert second.fencing_number > first.fencing_number
+
+
 def acquired(lock: RedisLock, name: str) -> Lease:
     lease = lock.acquire(name, ttl_s=60)
     assert lease is not None

@@ -3,25 +3,41 @@
     python sharing_process.py STORE_URL REDIS_URL DATA_ROOT
 
 Each line of its input is a request: a JSON object `{"dataset": 1, "force": false}`. Each answer is a line of output:
-`{"cached": ..., "rows": ..., "ms": ..., "error": ...}`.
+`{"cached": ..., "rows": ..., "error": ...}`.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core.ports import Observation, Observer
 from analytics_core.redis import RedisCache, RedisLock
 
 SECRET_KEY = "Xq8hz3kWv0TnB5yLr7uC2dGf9sJm4aPe"
 PATIENT_S = 20.0
 
 
-def open_core(store_url: str, redis_url: str, root: str, **options: float) -> AnalyticsCore:
+class Costs:
+    """Notes how long each question took beside its statements, in milliseconds (port `Observer`)."""
+
+    def __init__(self) -> None:
+        self.own_ms: list[float] = []
+
+    def observe(self, observation: Observation) -> None:
+        """Take note of a question."""
+        self.own_ms.append(observation.total_ms - observation.steps_ms.get("database", 0.0))
+
+    def close(self) -> None:
+        """Need nothing."""
+
+
+def open_core(
+    store_url: str, redis_url: str, root: str, *, observer: Observer | None = None, **options: float
+) -> AnalyticsCore:
     """Return a core of the service; `timeout_s` is what a call of Redis may take."""
     return AnalyticsCore(
         Settings(secret_key=SECRET_KEY, data_roots=(Path(root),)),
@@ -29,6 +45,7 @@ def open_core(store_url: str, redis_url: str, root: str, **options: float) -> An
         acting_as="ada",
         cache=RedisCache(redis_url, **options),
         lock=RedisLock(redis_url, **options),
+        observer=observer,
     )
 
 
@@ -39,10 +56,8 @@ def answer(core: AnalyticsCore, dataset: int, *, force: bool = False) -> dict[st
         "force": force,
         "queries": [{"columns": ["n"], "row_limit": 10}],
     }
-    began = time.monotonic()
     result = core.charts.data(payload).results[0]
-    ms = (time.monotonic() - began) * 1_000
-    return {"cached": result.is_cached, "rows": [list(row) for row in result.rows()], "ms": ms, "error": result.error}
+    return {"cached": result.is_cached, "rows": [list(row) for row in result.rows()], "error": result.error}
 
 
 def main(store_url: str, redis_url: str, root: str) -> None:
