@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 import redis
-from tests.support.redis_server import RedisServer, redis_server
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from tests.support.redis_server import RedisServer, redis_server, sentinel_of
 
 from analytics_core.errors import SettingsError, StoreUnavailableError
 from analytics_core.ports import Cache, ExtendableLock, Lease
@@ -151,6 +153,23 @@ def test_after_a_failover_a_second_holder_has_the_higher_number(own_redis: Redis
         own_redis.kill()  # before the replica has heard of the lock
         second = acquired(RedisLock(replica.url, timeout_s=PATIENT_S), "door")
     assert second.fencing_number > first.fencing_number
+
+
+@pytest.mark.slow
+def test_the_master_that_sentinel_names_is_followed(own_redis: RedisServer, tmp_path: Any) -> None:
+    follows = ("--replicaof", "127.0.0.1", str(own_redis.port))
+    with redis_server(tmp_path / "replica", *follows), sentinel_of(own_redis, tmp_path) as sentinel:
+        client = sentinel.master_for("cache", socket_timeout=10, retry=Retry(NoBackoff(), 0))
+        cache, lock = RedisCache(client), RedisLock(client, timeout_s=PATIENT_S)
+        cache.set("key", b"value", timeout_s=60)
+        first = acquired(lock, "door")
+        own_redis.kill()
+        calls = {"set": lambda: cache.set("key", b"later", timeout_s=60)}
+        assert errors_of(calls) == {"set": "ConnectionError"}
+        eventually(lambda: errors_of(calls) == {})
+        assert cache.get("key") == b"later"
+        assert acquired(lock, "window").fencing_number > first.fencing_number
+        client.close()
 
 
 def acquired(lock: RedisLock, name: str) -> Lease:

@@ -84,3 +84,33 @@ def redis_server(folder: Path, *options: str) -> Iterator[RedisServer]:
         yield server
     finally:
         server.kill()
+
+
+@contextmanager
+def sentinel_of(server: RedisServer, folder: Path) -> Iterator[Any]:
+    """Watch a server with one replica, and have it followed by the replica a moment after it is away."""
+    from redis.sentinel import Sentinel
+
+    port, settings = free_port(), folder / "sentinel.conf"
+    facts = (
+        f"monitor cache 127.0.0.1 {server.port} 1",
+        "down-after-milliseconds cache 300",
+        "failover-timeout cache 2000",
+    )
+    own = (f"port {port}", "bind 127.0.0.1", f"dir {folder}", *(f"sentinel {fact}" for fact in facts))
+    settings.write_text("\n".join(own) + "\n")
+    process = subprocess.Popen(["redis-server", str(settings), "--sentinel"], stdout=subprocess.DEVNULL)
+    found = Sentinel([("127.0.0.1", port)], socket_timeout=10)
+    try:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            with suppress(redis.RedisError):
+                if found.discover_slaves("cache"):
+                    break
+            time.sleep(0.05)
+        yield found
+    finally:
+        process.kill()
+        process.wait(10)
+        for sentinel in found.sentinels:
+            sentinel.close()
