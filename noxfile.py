@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["tests", "lint", "types", "contracts", "docs", "acceptance"]
 
-TESTED_EXTRAS = ("duckdb", "postgres", "mysql", "fast", "polars", "holidays", "excel", "charts")
+TESTED_EXTRAS = ("duckdb", "postgres", "mysql", "fast", "polars", "holidays", "excel", "charts", "otel")
 ENGINES = "-e.[duckdb,postgres,mysql,fast,test]"
 SHARED = Path(os.environ.get("ANALYTICS_CORE_SHARED", "../shared"))
 FAST = (
@@ -44,7 +44,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def servers(session: nox.Session) -> None:
-    """Run what `tests` leaves out: private PostgreSQL, MariaDB, OpenSSH and Redis, what is slow, one of SQLite and DuckDB."""
+    """Run what `tests` leaves out: private PostgreSQL, MariaDB, OpenSSH, Redis, slow ones, one of SQLite and DuckDB."""
     _install(session, ENGINES)
     choice = "(server or slow or repeats) and not long"
     session.run("python", "-m", "pytest", "-n", "2", "-m", choice, *session.posargs)

@@ -108,7 +108,8 @@ def test_every_dotted_name_of_the_package_is_there() -> None:
         if name.partition(".")[0] in packages
     ]
     assert len(named) > 2_000
-    gone = {name for _, name in named if name not in NO_MODULES and not _resolves(name)}
+    measured = set(DOTTED.findall((PACKAGE / "otel.py").read_text(encoding="utf-8")))  # metrics and attributes
+    gone = {name for _, name in named if name not in NO_MODULES and name not in measured and not _resolves(name)}
     assert [f"{place}: {name}" for place, name in named if name in gone] == []
     assert NO_MODULES.keys() - {name for _, name in named} == set()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analytics_core._core.adapters.observers import GuardedObserver, GuardedWorkObserver, LogObserver
-from analytics_core.ports import ObservationKind, Observer, WorkObserver, WorkSpan
+from analytics_core.otel import OpenTelemetryObserver
+from analytics_core.ports import Observer, WorkObserver
 from analytics_core.testing.conformance.observer import ObserverConformance, WorkObserverConformance
 
 
@@ -21,17 +22,22 @@ class TestGuardedObserver(ObserverConformance):
         return GuardedObserver(LogObserver())
 
 
-class Speechless(LogObserver):
-    """Makes no spans."""
+class TestOpenTelemetryObserver(WorkObserverConformance):
+    @pytest.fixture
+    def observer(self) -> WorkObserver:
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.trace import TracerProvider
 
-    def begin(self, kind: ObservationKind, *, traceparent: str | None = None) -> WorkSpan | None:
-        return None
+        return OpenTelemetryObserver(TracerProvider(shutdown_on_exit=False), MeterProvider(shutdown_on_exit=False))
 
-    def traceparent(self) -> str | None:
-        return None
+
+class TestOpenTelemetryObserverWithoutProviders(WorkObserverConformance):
+    @pytest.fixture
+    def observer(self) -> WorkObserver:
+        return OpenTelemetryObserver()
 
 
 class TestGuardedWorkObserver(WorkObserverConformance):
     @pytest.fixture
     def observer(self) -> WorkObserver:
-        return GuardedWorkObserver(Speechless())
+        return GuardedWorkObserver(OpenTelemetryObserver())

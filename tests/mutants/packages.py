@@ -54,7 +54,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         *("unit/guarded_cache", "unit/memory_cache", "unit/network", "unit/secret_box", "unit/ports", "unit/outbox"),
         *("unit/server_authorities", "unit/purposes_of_keys", "conformance/[cjlnop]*"),
         *("conformance/secret_box_suite", "integration/chat_notifiers"),
-        *("integration/email_notifier", "integration/observer", "integration/token_endpoint"),
+        *("integration/email_notifier", "integration/*observer", "integration/otel", "integration/token_endpoint"),
         *("integration/forked_children", "integration/progress", "integration/vega_renderer"),
         *("integration/renderer_ends", "integration/replaced_files"),
     ),

@@ -18,14 +18,15 @@ import pytest
 import analytics_core
 from analytics_core import AnalyticsCore, Settings, errors, resolve_time_range
 from analytics_core._engine.engines.registry import installed_engines
+from analytics_core.otel import OpenTelemetryObserver
 from analytics_core.redis import RedisCache, RedisLock
 from analytics_core.testing.sample_data import make_shop
 
 PROJECT = Path(__file__).resolve().parents[2]
 MODULES_OF_EXTRAS = (
-    *("clickhouse_connect", "databricks", "duckdb", "duckdb_sqlalchemy", "holidays", "oracledb", "polars", "psycopg"),
-    *("psycopg2", "pydruid", "pyhive", "pymysql", "pyodbc", "pypdf", "snowflake", "sqlalchemy_bigquery", "sqlglotc"),
-    *("redis", "trino", "vl_convert"),
+    *("clickhouse_connect", "databricks", "duckdb", "duckdb_sqlalchemy", "holidays", "opentelemetry", "oracledb"),
+    *("polars", "psycopg", "psycopg2", "pydruid", "pyhive", "pymysql", "pyodbc", "pypdf", "redis", "snowflake"),
+    *("sqlalchemy_bigquery", "sqlglotc", "trino", "vl_convert"),
 )
 ENGINES = [
     spec for spec in map(installed_engines(()).get, installed_engines(()).names()) if spec.extra_name is not None
@@ -99,6 +100,12 @@ def test_shared_memory_says_which_extra_brings_it(made: Any) -> None:
     with pytest.raises(errors.MissingExtraError) as caught:
         made("redis://cache.example:6379/0")
     assert line("redis") in str(caught.value)
+
+
+def test_the_observer_of_opentelemetry_says_which_extra_brings_it() -> None:
+    with pytest.raises(errors.MissingExtraError) as caught:
+        OpenTelemetryObserver()
+    assert str(caught.value) == f"OpenTelemetryObserver {line('otel')}"
 
 
 def test_a_holiday_says_which_extra_knows_it() -> None:

@@ -74,9 +74,10 @@ class Observation:
         actor_id: who asked; None for a guest, and where nobody did.
         dataset_id: what was asked; None where the question named none, and of other work.
         database_id, engine: of the dataset, or where a statement ran; None where they are not known.
-        result_type: of a question what the contract calls so: `full`, `samples`, `drill_detail` ...; of a statement
-            `query`, `script` or `estimate`; of a sign-in to a database `connection`, `authorization` or `renewal`; the
-            kind of a job, of a delivery's recipient or of a schedule (`Alert`, `Report`); the format of a picture.
+        result_type: of a question what the contract calls so: `full`, `samples`, `drill_detail` ..., or `sql`; of a
+            statement `query`, `script` or `estimate`; of a sign-in to a database `connection`, `authorization` or
+            `renewal`; the kind of a job, of a recipient or of a schedule (`Alert`, `Report`); the format of a
+            picture.
         is_cached: whether the answer was there already.
         rows: how many were answered; None when it failed, and of work that gives none.
         steps_ms: milliseconds of each step of a question: `prepare` (plan and compile), `database` (all statements),
