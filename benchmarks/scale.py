@@ -81,10 +81,10 @@ QUESTION = {
 }
 
 
-def asking(core: AnalyticsCore, *, is_kept: bool) -> Callable[[], object]:
+def asking(core: AnalyticsCore, *, is_cached: bool) -> Callable[[], object]:
     """Return what asks the chart and writes its answer as JSON, from the cache or from the database."""
     admin = core.as_user("admin")
-    return lambda: admin.charts.data(QUESTION, force=not is_kept).raise_for_error().to_json()
+    return lambda: admin.charts.data(QUESTION, force=not is_cached).raise_for_error().to_json()
 
 
 def load_of(ask: Callable[[], object], *, threads: int, seconds: float) -> Load:
@@ -108,20 +108,20 @@ def load_of(ask: Callable[[], object], *, threads: int, seconds: float) -> Load:
     return Load(requests=len(all_taken), cpu_s=time.process_time() - cpu, taken_s=all_taken)
 
 
-def _serve(place: Place, threads: int, is_kept: bool, begin: Any, loads: Any) -> None:
+def _serve(place: Place, threads: int, is_cached: bool, begin: Any, loads: Any) -> None:
     with place.core() as core:
-        ask = asking(core, is_kept=is_kept)
+        ask = asking(core, is_cached=is_cached)
         for _ in range(3):
             ask()
         begin.wait()
         loads.put(load_of(ask, threads=threads, seconds=place.seconds))
 
 
-def _loads(place: Place, processes: int, threads: int, *, is_kept: bool) -> list[Load]:
+def _loads(place: Place, processes: int, threads: int, *, is_cached: bool) -> list[Load]:
     """Return what so many processes did at once."""
     spawning = multiprocessing.get_context("spawn")
     begin, loads = spawning.Barrier(processes), spawning.Queue()
-    workers = [spawning.Process(target=_serve, args=(place, threads, is_kept, begin, loads)) for _ in range(processes)]
+    workers = [spawning.Process(target=_serve, args=(place, threads, is_cached, begin, loads)) for _ in range(processes)]
     for worker in workers:
         worker.start()
     found = [loads.get(timeout=place.seconds + 120) for _ in workers]
@@ -140,15 +140,15 @@ def _calls_of(server: RedisServer) -> int:
 def _of_one_request(place: Place, server: RedisServer) -> Iterator[Ratio]:
     """Count what an answer asks of the store, of Redis and of the user's database."""
     with place.core() as core:
-        for is_kept, most_calls in ((True, 2), (False, 5)):
-            ask = asking(core, is_kept=is_kept)
+        for is_cached, most_calls in ((True, 2), (False, 5)):
+            ask = asking(core, is_cached=is_cached)
             for _ in range(3):
                 ask()
             before = _calls_of(server)
             with statements_of(core) as seen:
                 for _ in range(10):
                     ask()
-            kind = "kept answer" if is_kept else "new answer"
+            kind = "cached answer" if is_cached else "new answer"
             calls = (_calls_of(server) - before) / 10
             yield Ratio(name=f"scale: statements of the store, {kind}", value=len(seen) / 10, goal=0, unit="")
             yield Ratio(name=f"scale: calls of Redis, {kind}", value=calls, goal=most_calls, unit="")
@@ -157,13 +157,13 @@ def _of_one_request(place: Place, server: RedisServer) -> Iterator[Ratio]:
 def _of_threads(place: Place) -> Iterator[Ratio]:
     """Compare what 8 threads keep of one thread's requests with what bare fetches keep, in turns on one machine."""
     with place.core() as core:
-        ours, bare = asking(core, is_kept=False), place.bare()
-        kept: dict[str, list[float]] = {"ours": [], "bare": []}
+        ours, bare = asking(core, is_cached=False), place.bare()
+        ratios: dict[str, list[float]] = {"ours": [], "bare": []}
         for _ in range(5):
             for name, ask in (("ours", ours), ("bare", bare)):
                 one, eight = (load_of(ask, threads=threads, seconds=place.seconds / 5).requests for threads in (1, 8))
-                kept[name].append(eight / one)
-        own, others = (statistics.median(kept[name]) for name in ("ours", "bare"))
+                ratios[name].append(eight / one)
+        own, others = (statistics.median(ratios[name]) for name in ("ours", "bare"))
         note = f"8 threads do {own:.2f} of what one does, bare ones {others:.2f}"
         yield Ratio(
             name="scale: 8 threads, of what 8 bare threads keep", value=own / others, goal=0.9, at_least=True, note=note
@@ -188,18 +188,18 @@ def compare(*, seconds: float) -> Iterator[Ratio | Unmeasured | str]:
                 admin.datasets.create({"database": database.id, "table_name": "orders"})
             yield from _of_one_request(place, server)
             yield from _of_threads(place)
-            for is_kept in (True, False):
+            for is_cached in (True, False):
                 for processes in PROCESSES:
                     for threads in THREADS:
-                        yield _line(_loads(place, processes, threads, is_kept=is_kept), processes, threads, is_kept)
+                        yield _line(_loads(place, processes, threads, is_cached=is_cached), processes, threads, is_cached)
 
 
-def _line(loads: list[Load], processes: int, threads: int, is_kept: bool) -> str:
+def _line(loads: list[Load], processes: int, threads: int, is_cached: bool) -> str:
     taken = sorted(one for load in loads for one in load.taken_s)
     requests, cpu_s = len(taken), sum(load.cpu_s for load in loads)
     wall_s = sum(taken) / (processes * threads)
     p50, p99 = (1_000 * taken[int(len(taken) * share)] for share in (0.5, 0.99))
-    name = f"scale: {'kept' if is_kept else 'new'} answers, {processes} processes x {threads} threads"
+    name = f"scale: {'cached' if is_cached else 'new'} answers, {processes} processes x {threads} threads"
     figures = f"{requests / cpu_s:8.0f} per CPU second  {requests / wall_s:8.0f} per second"
     return f"{name:64} {figures}  p50 {p50:.1f} ms  p99 {p99:.1f} ms"
 

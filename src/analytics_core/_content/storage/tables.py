@@ -232,7 +232,6 @@ DASHBOARD_OWNERS = owner_table("dashboard")
 DASHBOARD_ROLES = link_table("dashboard", "role", keeps=True)
 
 DASHBOARD_CHARTS = link_table("dashboard", "chart")
-
 DASHBOARD_TAGS = link_table("dashboard", "tag")
 
 EMBEDDED_DASHBOARDS = record_table(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from analytics_core._content.jobs.handlers import JobHandler, JobKind
+from analytics_core._content.jobs.observed_jobs import observed
 from analytics_core._content.jobs.registry import JobRegistry
 from analytics_core._content.lookups.guests import Guests
 from analytics_core._content.lookups.loading import ChartLoader, StoreReadCache
@@ -20,22 +21,18 @@ from analytics_core._engine.network import AddressFinder
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._engine.runtime import EngineRuntime
-from analytics_core._engine.tracing import Tracer, tracer_of
-from analytics_core._records.audit import ObservationKind
+from analytics_core._engine.tracing import tracer_of
 from analytics_core._records.network import DestinationPurpose
 from analytics_core._records.shared_state import JobRecord
 from analytics_core._superset import ENTRY_POINTS as CHART_KINDS
 from analytics_core._tools.once import Once
-from analytics_core.ports import Clock, Notifier, Renderer
+from analytics_core.ports import Notifier, Renderer
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from analytics_core._content.jobs.handlers import JobOutcome, Work
     from analytics_core._content.lookups.chart_contexts import ChartContexts
     from analytics_core._content.questions.queries import JobQueries
-    from analytics_core._engine.execution.cancel import CancelToken
-    from analytics_core._records.repositories import UnitOfWork
     from analytics_core._reports.runtime import ReportsRuntime
 
 
@@ -169,44 +166,5 @@ def job_handlers(
         JobKind.REPORT: reports,
         JobKind.SQL: statements,
     }
-    tracer = runtime.engine.tracer
-    if tracer is None:
-        return {kind: Once(make) for kind, make in makers.items()}
-    clock = runtime.content.wall_clock
-    return {kind: Once(partial(_traced, make, tracer, clock)) for kind, make in makers.items()}
-
-
-def _traced(make: Callable[[], JobHandler], tracer: Tracer, clock: Clock) -> JobHandler:
-    return _TracedHandler(make(), tracer, clock)
-
-
-class _TracedHandler:
-    """Begins and reads jobs as another handler does; each is a part of the work that it was submitted in."""
-
-    def __init__(self, handler: JobHandler, tracer: Tracer, clock: Clock) -> None:
-        self._handler = handler
-        self._tracer = tracer
-        self._clock = clock
-
-    def begin(self, job: JobRecord, unit: UnitOfWork) -> Work:
-        """Return what does the job, and is observed."""
-        work = self._handler.begin(job, unit)
-
-        def observed(cancel: CancelToken) -> JobOutcome:
-            submitted = job.audit.created_on
-            waited = None if submitted is None else (self._clock.now() - submitted).total_seconds() * 1_000
-            facts = {"actor_id": job.author_id, "result_type": job.kind, "waited_ms": waited and max(waited, 0.0)}
-            with self._tracer.work(ObservationKind.JOB, facts, traceparent=job.traceparent) as doing:
-                outcome = work(cancel)
-                doing.facts["result_bytes"] = len(outcome.data)
-                return outcome
-
-        return observed
-
-    def may_read(self, job: JobRecord, actor: Actor) -> bool:
-        """Tell whether an actor may read what it made."""
-        return self._handler.may_read(job, actor)
-
-    def read(self, job: JobRecord, data: bytes) -> Any:
-        """Return what it made."""
-        return self._handler.read(job, data)
+    tracer, clock = runtime.engine.tracer, runtime.content.wall_clock
+    return {kind: Once(make if tracer is None else observed(make, tracer, clock)) for kind, make in makers.items()}
