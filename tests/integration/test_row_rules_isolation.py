@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from tests.support.tenant_world import ENGINES, ROWS, Row, TenantWorld, ask, rule, tenant_world, url_on
 
@@ -140,16 +140,20 @@ def stored_answers(world: TenantWorld, user: str, number: int) -> Iterator[tuple
     yield "job", job.result(timeout_s=60).results[0].data
 
 
-TEXTS = st.sampled_from(["north", "south", "west", "Others", "", None])
+TENANTS = ["bolt", "o'hare", "acm", "acme2", "", None]
+REGIONS = ["north", "south", "west", "Others", "", None]
+DAYS = ["2022-12-31 00:00:00", "2023-02-05 00:00:00", "2024-01-05 00:00:00", "2024-06-01 00:00:00"]
+AMOUNTS = st.one_of(st.none(), st.integers(-1_000_000, 1_000_000))
 FOREIGN = st.lists(
-    st.tuples(
-        st.sampled_from(["bolt", "o'hare", "acm", "acme2", "", None]),
-        TEXTS,
-        st.one_of(st.none(), st.integers(-1_000_000, 1_000_000)),
-        st.sampled_from(["2022-12-31 00:00:00", "2023-02-05 00:00:00", "2024-01-05 00:00:00", "2024-06-01 00:00:00"]),
-    ),
-    max_size=12,
+    st.tuples(st.sampled_from(TENANTS), st.sampled_from(REGIONS), AMOUNTS, st.sampled_from(DAYS)), max_size=12
 )
+EACH_VALUE = [
+    (tenant, REGIONS[(place + place // 6) % 6], amount, day)
+    for place, (tenant, amount, day) in enumerate(
+        zip(TENANTS * 4, [None, -1_000_000, 0, 7, 1_000_000] * 5, DAYS * 6, strict=False), start=1
+    )
+]
+"""Foreign rows of each tenant, with each region, day and sort of amount."""
 OWN: list[Row] = [row for row in ROWS if row[1] == "acme"]
 
 
@@ -161,9 +165,17 @@ def alone(world: TenantWorld) -> dict[str, Any]:
     return answers(world, "acme")
 
 
+AT_NIGHT = settings().max_examples > 25
+
+
 @pytest.mark.slow
-@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=2,
+    phases=list(Phase) if AT_NIGHT else [Phase.explicit],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(foreign=FOREIGN)
+@example(foreign=EACH_VALUE)
 def test_rows_outside_the_rules_change_no_answer(
     world: TenantWorld, alone: dict[str, Any], foreign: list[tuple[Any, ...]]
 ) -> None:
