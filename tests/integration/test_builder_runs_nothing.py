@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from tests.support.execution import REGISTRY
+from tests.support.templates import sample_shop
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._core.adapters.connector import SqlAlchemyConnector
-from analytics_core.testing.sample_data import make_shop
 
 SETTINGS = Settings(secret_key="a long key of a test that nobody else has 0123456789")
 
@@ -36,7 +36,7 @@ class CountingConnector:
 
 @pytest.fixture
 def connector(tmp_path: Path) -> CountingConnector:
-    make_shop(tmp_path / "shop.db")
+    sample_shop(tmp_path / "shop.db")
     return CountingConnector(
         SqlAlchemyConnector(settings=SETTINGS, specs=REGISTRY.get, allowed_files=[tmp_path / "shop.db"])
     )

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 import pytest
 from tests.support.cases import for_each
+from tests.support.templates import sample_shop
 
 import analytics_core
 from analytics_core import DatasetHandle
-from analytics_core.testing.sample_data import make_shop
 
 _NOTE = re.compile(r"the bucket (\S+) \((\d+) days?\) is compared with the bucket (\S+), .* holds (\d+) days?")
 _OFFSETS = ("1 year ago", "52 weeks ago", "1 month ago", "28 days ago", "inherit", "2023-05-05", "1 week later")
@@ -101,7 +101,7 @@ def test_a_range_of_another_column_than_the_axis_has_no_note() -> None:
 
 
 def test_moments_that_are_kept_as_text_are_told_too(tmp_path: Any) -> None:
-    with analytics_core.connect(make_shop(tmp_path / "shop.db")) as core:
+    with analytics_core.connect(sample_shop(tmp_path / "shop.db")) as core:
         made = core.datasets.create({"database": 1, "table_name": "orders"})
         core.datasets.update(made.id, {"main_dttm_col": "order_date"})
         weeks = core.dataset("orders").query("amount").during(datetime(2024, 3, 4), datetime(2024, 4, 1), grain="week")

@@ -17,6 +17,7 @@ import pytest
 from tests.integration.test_forked_children import in_child
 from tests.support.handed_over import ROWS, duckdb_connection, frame, queried, table, total
 from tests.support.small_core import KEY
+from tests.support.templates import sample_shop
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings
@@ -29,12 +30,11 @@ from analytics_core.errors import (
     SourceError,
     UnknownColumnError,
 )
-from analytics_core.testing.sample_data import make_shop
 
 
 @pytest.fixture
 def core(tmp_path: Path) -> Iterator[AnalyticsCore]:
-    with analytics_core.connect(make_shop(tmp_path / "shop.db")) as opened:
+    with analytics_core.connect(sample_shop(tmp_path / "shop.db")) as opened:
         yield opened
 
 

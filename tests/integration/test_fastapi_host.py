@@ -14,9 +14,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from tests.support.cases import for_each
 from tests.support.oauth_provider import provider, settings_for
+from tests.support.templates import sample_shop
 
 from analytics_core import connect
-from analytics_core.testing.sample_data import make_shop
 
 APP = Path(__file__).parents[2] / "examples" / "fastapi_host" / "app.py"
 PAGE = "https://shop.example"
@@ -117,7 +117,7 @@ def test_requests_at_once_stay_apart(client: TestClient) -> None:
 def test_staff_authorize_the_service_at_a_provider(example: ModuleType, tmp_path: Path) -> None:
     with provider() as guard:
         clients = {"guarded": guard.client(redirect_uri="http://testserver/oauth/callback")}
-        core = connect(make_shop(tmp_path / "shop.db"), **settings_for(guard, oauth2_clients=clients))
+        core = connect(sample_shop(tmp_path / "shop.db"), **settings_for(guard, oauth2_clients=clients))
         core.databases.create({"database_name": "guarded", "orm_uri": "postgresql://u@127.0.0.1:1/x"})
         made = example.create_app(core, dashboard_id=1, tenants=example.TENANTS, staff=example.STAFF)
         staff = {"session": "session-of-ada"}

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from tests.support.html_texts import texts_of
+from tests.support.templates import sample_shop
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings
-from analytics_core.testing.sample_data import make_shop
 
 Cell = Callable[[str], dict[str, Any]]
 TABLE_FORM = {"viz_type": "table", "groupby": ["country"], "metrics": ["count"]}
@@ -20,7 +20,7 @@ TABLE_FORM = {"viz_type": "table", "groupby": ["country"], "metrics": ["count"]}
 
 @pytest.fixture
 def core(tmp_path: Path) -> Iterator[AnalyticsCore]:
-    make_shop(tmp_path / "shop.db", days=60)
+    sample_shop(tmp_path / "shop.db", days=60)
     with analytics_core.connect(tmp_path / "shop.db") as made:
         yield made
 

@@ -17,11 +17,11 @@ from typing import Any
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from tests.support.templates import sample_shop
 
 import analytics_core
 from analytics_core import AnalyticsCore
 from analytics_core._core.adapters.progress_bars import SilentProgress, TqdmProgress, progress_display
-from analytics_core.testing.sample_data import make_shop
 
 TWO_QUERIES = {
     "datasource": {"id": 1, "type": "table"},
@@ -58,7 +58,7 @@ def progress() -> RecordedProgress:
 
 @pytest.fixture
 def core(tmp_path: Path, progress: RecordedProgress) -> Iterator[AnalyticsCore]:
-    with analytics_core.connect(make_shop(tmp_path / "shop.db"), progress=progress) as made:
+    with analytics_core.connect(sample_shop(tmp_path / "shop.db"), progress=progress) as made:
         made.datasets.create({"database": 1, "table_name": "orders"})
         yield made
 

@@ -13,12 +13,13 @@ from typing import Any, Final
 from analytics_core import AnalyticsCore
 from analytics_core._content.storage.record_kinds import DATABASE_KIND
 from analytics_core._content.storage.row_mapping import opened, secret_context
+from analytics_core.testing.sample_data import make_shop
 
 _FILES: Final[dict[str, bytes]] = {}
 _STORES: Final[dict[str, tuple[bytes, str]]] = {}
 
 
-def copied_file(file: Path, key: str, make: Callable[[Path], None]) -> Path:
+def copied_file(file: Path, key: str, make: Callable[[Path], object]) -> Path:
     """Return the file, which `make` made or, from the second time on, the bytes that it wrote the first time."""
     if key in _FILES:
         file.write_bytes(_FILES[key])
@@ -26,6 +27,12 @@ def copied_file(file: Path, key: str, make: Callable[[Path], None]) -> Path:
         make(file)
         _FILES[key] = file.read_bytes()
     return file
+
+
+def sample_shop(file: Path, **options: int) -> str:
+    """Return the URL of the sample shop in a file, whose ten thousand orders are thrown once a process."""
+    copied_file(file, f"sample shop {sorted(options.items())}", lambda made: make_shop(made, **options))
+    return f"sqlite:///{file.resolve().as_posix()}"
 
 
 def is_copy(file: Path, key: str) -> bool:

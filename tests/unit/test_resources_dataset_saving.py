@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 from tests.support.small_core import small_core
+from tests.support.templates import sample_shop
 
 import analytics_core
 from analytics_core import AnalyticsCore, errors
-from analytics_core.testing.sample_data import make_shop
 
 REVENUE = {"metric_name": "revenue", "expression": "SUM(amount)"}
 
 
 @pytest.fixture
 def core(tmp_path: Path) -> Iterator[AnalyticsCore]:
-    with analytics_core.connect(make_shop(tmp_path / "shop.db")) as core:
+    with analytics_core.connect(sample_shop(tmp_path / "shop.db")) as core:
         core.datasets.create({"database": 1, "table_name": "orders", "metrics": [REVENUE]})
         yield core
 
