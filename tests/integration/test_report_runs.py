@@ -1294,7 +1294,7 @@ def test_a_run_whose_store_is_away_for_a_moment_is_taken_up(far: tuple[ReportWor
     def away(_: int) -> Any:
         raise StoreUnavailableError("the metadata store is restarted")
 
-    runs = ReportRuns(runtime_of=lambda _: world.host._runtime.reports, find_actor=away)
+    runs = ReportRuns(runtime_of=lambda _: world.host._runtime.reports, find_actor=away, read_actor=lambda *_: away(0))
     with world.host._runtime.content.store.unit_of_work() as unit:
         job = unit.jobs.find(job_id=runner.taken[0])
         assert job is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from analytics_core._content.storage.store_backed import StoredUserDirectory
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import GuestVisit, Role, User
-from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.repositories import Snapshot, UnitOfWork
 from analytics_core._records.shared_state import JobRecord
 from analytics_core.errors import ActorRequiredError
 from analytics_core.errors.base import short_repr
@@ -34,8 +35,8 @@ class Actors:
     def __init__(self, runtime: CoreRuntime) -> None:
         self._runtime = runtime
 
-    def find(self, key: UserKey | HostUser) -> Actor:
-        """Return the actor behind a key.
+    def find(self, key: UserKey | HostUser, at: Snapshot | None = None) -> Actor:
+        """Return the actor behind a key; `at`: as they are in a snapshot, unless they were just read.
 
         Raises:
             ActorRequiredError: nobody answers to it, or the person is not active.
@@ -43,7 +44,7 @@ class Actors:
         if isinstance(key, HostUser):
             return self._runtime.actors.get(key, partial(self._read_host_user, key))
         check_user_key(key)
-        return self._runtime.actors.get(key, partial(self._read, key))
+        return self._runtime.actors.get(key, partial(self._read, key, at), at=at)
 
     def of_job(self, job: JobRecord) -> Actor:
         """Return who acts for a job: who submitted it, with what they may do by now."""
@@ -66,13 +67,14 @@ class Actors:
             return user.id
         return HostUser(user=user, is_known=known is not None)
 
-    def _read(self, key: UserKey) -> Actor:
-        people = self._runtime.content.people
+    def _read(self, key: UserKey, at: Snapshot | None = None) -> Actor:
+        people, store = self._runtime.content.people, self._runtime.content.store
         if isinstance(key, str | int) and isinstance(people, StoredUserDirectory):
-            with self._runtime.content.store.unit_of_work() as unit:  # our own people and their roles are of one moment
+            # our own people and their roles are of one moment
+            with store.unit_of_work() if at is None else nullcontext(at.unit) as unit:
                 return _checked_actor(key, people.find_in(unit, key), unit)
         user = key if isinstance(key, User) else people.find(key)
-        with self._runtime.content.store.unit_of_work() as unit:
+        with store.unit_of_work() if at is None else nullcontext(at.unit) as unit:
             return _checked_actor(key, user, unit)
 
     def _read_host_user(self, key: HostUser) -> Actor:

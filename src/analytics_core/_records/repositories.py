@@ -349,3 +349,14 @@ class UnitOfWork(Protocol):
     @property
     def saved_queries(self) -> Repository[SavedQuery]:
         """The statements that people keep; those of a deleted database go with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """An open unit of work in which several read, and the store's revision before it began.
+
+    What is read in it is remembered only where that is the revision still: it may be older than what was written since.
+    """
+
+    unit: UnitOfWork
+    revision: int

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
+from analytics_core._content.lookups.loading import snapshot
+from analytics_core._content.storage.store_backed import StoredUserDirectory
 from analytics_core._content.user_directory import read_users
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.rights.actor import Actor
@@ -15,7 +18,7 @@ from analytics_core._engine.rights.policy import Policy
 from analytics_core._records.message import Message, Recipient
 from analytics_core._records.people import User
 from analytics_core._records.report import ReportExecution, ReportSchedule
-from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.repositories import ListFilter, ListQuery, Snapshot
 from analytics_core._reports.alerts import AlertValidator, Verdict, fires_unless_empty, fires_when
 from analytics_core._reports.content import Content, ContentMaker
 from analytics_core._reports.delivery import Outages
@@ -38,6 +41,27 @@ _HOW_TO_RUN_IT: Final = (
 
 FindActor = Callable[[int], Actor]
 """Gives the actor of a user's id, with the rights that they have now; ActorRequiredError where nobody is active."""
+
+
+ReadActor = Callable[[int, Snapshot | None], Actor]
+"""Does the same in a snapshot, unless they were just read."""
+
+
+def read_ahead(runtime: ReportsRuntime, schedule: ReportSchedule, read_actor: ReadActor) -> None:
+    """Read in one transaction what a report of a chart asks the store for, as far as it is believed for a moment.
+
+    Nothing is decided by it: where something cannot be read, whatever asks for it tells.
+    """
+    content = runtime.content
+    user_id, chart_id = schedule.executor_id, schedule.chart_id
+    if not content.settings.metadata_freshness_s or user_id is None or chart_id is None:
+        return
+    is_host = not isinstance(content.people, StoredUserDirectory)  # whose directory may take its time
+    with suppress(AnalyticsError):
+        known = read_actor(user_id, None) if is_host else None
+        with snapshot(content.store) as at:
+            actor, runner = known or read_actor(user_id, at), content.engine.questions.runner
+            content.charts.load_at(chart_id, at, lambda dataset_id: runner.read_ahead(actor, dataset_id, at))
 
 
 def executor_for(schedule: ReportSchedule, find_actor: FindActor, policy: Policy) -> Actor:

@@ -17,6 +17,7 @@ from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.audit import ObservationKind
 from analytics_core._records.message import Recipient
+from analytics_core._records.report import ReportSchedule
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._reports.alerts import Verdict
@@ -26,8 +27,10 @@ from analytics_core._reports.delivery_rows import SentMessage
 from analytics_core._reports.dispatcher import FOLLOW, NOTICE, RUN, RunDispatcher
 from analytics_core._reports.messages import (
     FindActor,
+    ReadActor,
     executor_for,
     messages_of,
+    read_ahead,
     tell_owners,
     verdict_of,
 )
@@ -56,11 +59,19 @@ class ReportRuns:
     Args:
         runtime_of: gives the runtime whose clock stands at the due time of a job.
         find_actor: finds executors and recipients.
+        read_actor: does so in a snapshot.
     """
 
-    def __init__(self, *, runtime_of: Callable[[JobRecord], ReportsRuntime], find_actor: FindActor) -> None:
+    def __init__(
+        self,
+        *,
+        runtime_of: Callable[[JobRecord], ReportsRuntime],
+        find_actor: FindActor,
+        read_actor: ReadActor,
+    ) -> None:
         self._runtime_of = runtime_of
         self._find_actor = find_actor
+        self._read_actor = read_actor
         self._here = threading.local()
 
     # ------------------------------------------------------------------------------------------------ as a handler
@@ -125,7 +136,7 @@ class ReportRuns:
         """Do a run; return how its job ended with it (None: it is to be ended), and as what the run failed, if so."""
         schedule = run.schedule
         try:
-            executor = executor_for(schedule, self._find_actor, log.runtime.content.policy)
+            executor = self._executor(log.runtime, schedule)
             verdict = self._verdict(log, run, executor, cancel)
             if verdict is not None and not verdict.is_triggered:
                 return log.end(run, RunEvent.NOT_TRIGGERED, message=verdict.reason, verdict=verdict), None
@@ -153,6 +164,11 @@ class ReportRuns:
         else:
             log.put_off(run, seconds, message=reason)
         return None, failed
+
+    def _executor(self, runtime: ReportsRuntime, schedule: ReportSchedule) -> Actor:
+        if not schedule.is_alert:  # which may have nothing to say
+            read_ahead(runtime, schedule, self._read_actor)
+        return executor_for(schedule, self._find_actor, runtime.content.policy)
 
     def _verdict(self, log: RunLog, run: CurrentRun, executor: Actor, cancel: CancelToken) -> Verdict | None:
         """Return what an alert's query says, or said when it began to send; None for a report."""

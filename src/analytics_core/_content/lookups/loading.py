@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -18,7 +19,7 @@ from analytics_core._engine.rights.policy import Policy
 from analytics_core._engine.rights.scopes import NOT_LOOKED_AT, needs_full_datasets
 from analytics_core._records.chart import DATASET_TYPES, AnnotationLayer, Chart, NativeLayer
 from analytics_core._records.datasource import Database, Dataset
-from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.repositories import ListFilter, ListQuery, Snapshot, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._tools.memo import Memo
 from analytics_core.errors import (
@@ -43,6 +44,14 @@ class _CachedValue(Generic[Value]):
     ends_s: float
 
 
+@contextmanager
+def snapshot(store: MetadataStore) -> Iterator[Snapshot]:
+    """Open a unit of work in which several read what is of one moment."""
+    revision = store.revision()
+    with store.unit_of_work() as unit:
+        yield Snapshot(unit=unit, revision=revision)
+
+
 class StoreReadCache(Generic[Key, Value]):
     """Values read from a store, each believed for `seconds`, and none once this store was written to.
 
@@ -59,8 +68,11 @@ class StoreReadCache(Generic[Key, Value]):
         self._lasts_s = seconds
         self._cached: Memo[Key, _CachedValue[Value]] = Memo(capacity=capacity)
 
-    def get(self, key: Key, read: Callable[[], Value]) -> Value:
-        """Return the value of `key`: a fresh one that is kept, else what `read` returns; errors are not kept."""
+    def get(self, key: Key, read: Callable[[], Value], *, at: Snapshot | None = None) -> Value:
+        """Return the value of `key`: a fresh one that is kept, else what `read` returns; errors are not kept.
+
+        `at`: in what is read, if not in a unit of work of its own.
+        """
         if not self._lasts_s:
             return read()
         revision, now_s = self._store.revision(*self._nouns), self._clock.monotonic()
@@ -68,7 +80,8 @@ class StoreReadCache(Generic[Key, Value]):
         if cached is not None and cached.revision == revision and now_s < cached.ends_s:
             return cached.value
         value = read()
-        self._cached.put(key, _CachedValue(value, revision, now_s + self._lasts_s))
+        if at is None or at.revision == self._store.revision():
+            self._cached.put(key, _CachedValue(value, revision, now_s + self._lasts_s))
         return value
 
 
@@ -100,7 +113,7 @@ class DatasetLoader:
         self._registry = registry
         self._loaded: StoreReadCache[int, LoadedDataset] = StoreReadCache(store, clock, seconds=freshness_s)
 
-    def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
+    def load(self, datasource: ChartDataDatasource, *, at: Snapshot | None = None) -> LoadedDataset:
         """Return the dataset that a datasource names.
 
         Raises:
@@ -109,15 +122,15 @@ class DatasetLoader:
         """
         if datasource.type not in DATASET_TYPES:
             raise UnknownDatasourceTypeError(str(datasource.type), place="the query engine", known=_QUERYABLE)
-        return self._loaded.get(datasource.id, partial(self._read, datasource.id))
+        return self._loaded.get(datasource.id, partial(self._read, datasource.id, at), at=at)
 
     def database(self, database_id: int) -> Database:
         """Return a database; NotFoundError when there is none."""
         with self._store.unit_of_work() as unit:
             return unit.databases.get(database_id)
 
-    def _read(self, dataset_id: int) -> LoadedDataset:
-        with self._store.unit_of_work() as unit:
+    def _read(self, dataset_id: int, at: Snapshot | None) -> LoadedDataset:
+        with self._store.unit_of_work() if at is None else nullcontext(at.unit) as unit:
             dataset = unit.datasets.get(dataset_id)
             database = unit.databases.get(dataset.database_id)
             generation = generation_of(unit, dataset)
@@ -144,6 +157,19 @@ class ChartLoader:
             NotFoundError: there is no such chart.
         """
         return self._loaded.get(chart_id, partial(self._read, chart_id))
+
+    def load_at(self, chart_id: int, at: Snapshot, dataset_of: Callable[[int], Dataset]) -> None:
+        """Load a chart as it is in a snapshot, with the dataset that `dataset_of` gives for its id.
+
+        Raises:
+            NotFoundError: there is no such chart.
+        """
+
+        def read() -> tuple[Chart, Dataset | None]:
+            chart = at.unit.charts.get(chart_id)
+            return chart, None if chart.dataset_id is None else dataset_of(chart.dataset_id)
+
+        self._loaded.get(chart_id, read, at=at)
 
     def _read(self, chart_id: int) -> tuple[Chart, Dataset | None]:
         if needs_full_datasets(self._policy):

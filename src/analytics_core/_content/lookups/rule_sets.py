@@ -7,6 +7,7 @@ many others the store holds does not count.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain, count
@@ -17,7 +18,7 @@ from analytics_core._content.lookups.loading import StoreReadCache
 from analytics_core._engine.rights.row_rules import ANY_TABLE, RuleSet, TableName, make_rule_set, table_key
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowRule, RowRuleType
-from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
+from analytics_core._records.repositories import ListFilter, ListQuery, Repository, Snapshot, UnitOfWork
 from analytics_core.ports import Clock, MetadataStore
 
 Record = TypeVar("Record")
@@ -49,13 +50,14 @@ class StoredRuleSets:
         tables: frozenset[TableName],
         *,
         role_ids: frozenset[int],
+        at: Snapshot | None = None,
     ) -> RuleSet:
         """Return the rules on a dataset and on those that may stand over the tables, for people with these roles.
 
         An error of the store stops whatever asks.
         """
         key = (database_id, dataset_id, tables, role_ids)
-        return self._books.get(key, partial(self._read, *key))
+        return self._books.get(key, partial(self._read, *key, at), at=at)
 
     def book_with_others(
         self, database_id: int, dataset_id: int, tables: frozenset[TableName], *, role_ids: frozenset[int]
@@ -82,8 +84,9 @@ class StoredRuleSets:
         dataset_id: int | None,
         tables: frozenset[TableName],
         role_ids: frozenset[int],
+        at: Snapshot | None,
     ) -> RuleSet:
-        with self._store.unit_of_work() as unit:
+        with self._store.unit_of_work() if at is None else nullcontext(at.unit) as unit:
             over = _over(unit, database_id, tables)
             ids = over if dataset_id is None else over | {dataset_id}
             return _rule_set(unit, _rules(unit, ids, role_ids) if ids else [], over)

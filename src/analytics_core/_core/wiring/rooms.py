@@ -23,6 +23,7 @@ from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._engine.runtime import EngineRuntime
 from analytics_core._engine.tracing import tracer_of
 from analytics_core._records.network import DestinationPurpose
+from analytics_core._records.repositories import Snapshot
 from analytics_core._records.shared_state import JobRecord
 from analytics_core._superset import ENTRY_POINTS as CHART_KINDS
 from analytics_core._tools.once import Once
@@ -30,10 +31,16 @@ from analytics_core.ports import Notifier, Renderer
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+    from typing import Protocol
 
     from analytics_core._content.lookups.chart_contexts import ChartContexts
     from analytics_core._content.questions.queries import JobQueries
     from analytics_core._reports.runtime import ReportsRuntime
+
+    class FindActor(Protocol):
+        """Finds a person by their id; with a snapshot in it, unless they were just read."""
+
+        def __call__(self, key: int, at: Snapshot | None = None, /) -> Actor: ...
 
 
 def build_runtime(parts: Components, added: Added) -> CoreRuntime:
@@ -119,12 +126,9 @@ def _reports(parts: Components, content: ContentRuntime) -> ReportsRuntime:
 
 
 def job_handlers(
-    runtime: CoreRuntime, find_actor: Callable[[JobRecord], Actor], find_person: Callable[[int], Actor]
+    runtime: CoreRuntime, find_actor: Callable[[JobRecord], Actor], find_person: FindActor
 ) -> dict[JobKind, Once[JobHandler]]:
-    """Return what runs each kind of job, each as its own actor, at the moment that its question was pinned to.
-
-    What runs the jobs of a kind is loaded with the first of them.
-    """
+    """Return what runs the jobs of each kind, as their own actors and at their moments; it is loaded with the first."""
 
     def runtime_of(job: JobRecord) -> CoreRuntime:
         return runtime if job.moment is None else runtime.pinned_at(job.moment)
@@ -152,7 +156,9 @@ def job_handlers(
     def reports() -> JobHandler:
         from analytics_core._reports.runner import ReportRuns
 
-        return ReportRuns(runtime_of=lambda job: runtime_of(job).reports, find_actor=find_person)
+        return ReportRuns(
+            runtime_of=lambda job: runtime_of(job).reports, find_actor=find_person, read_actor=find_person
+        )
 
     def statements() -> JobHandler:
         from analytics_core._sql.runs import SqlJobs

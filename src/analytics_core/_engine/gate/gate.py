@@ -32,6 +32,7 @@ from analytics_core._engine.rights.row_rules import StoredRules, TableName, rule
 from analytics_core._engine.rights.scopes import decides_by_table
 from analytics_core._records.datasource import Access, Database, Dataset, Identity
 from analytics_core._records.people import RowFilter
+from analytics_core._records.repositories import Snapshot
 from analytics_core._tools.memo import Memo
 from analytics_core._tools.once import Once
 from analytics_core.errors import DatabaseAccessError, StatementError, TableAccessError
@@ -196,6 +197,10 @@ class Gate:
             access=access,
             may_know_why=self._policy.sees_all(Permission.WRITE_DATABASE, actor),
         )
+
+    def read_ahead(self, actor: Actor, loaded: LoadedDataset, at: Snapshot) -> None:
+        """Read the rules that an admission to a dataset asks for; they are remembered for a moment."""
+        self._row_security.read_ahead(actor, loaded.ruled, at)
 
     def spec_of(self, database: Database) -> EngineSpec:
         """Return the facts of a database's engine, by which statements are read before anybody is admitted."""

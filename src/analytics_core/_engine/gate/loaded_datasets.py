@@ -10,6 +10,7 @@ from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.rights.row_rules import RuledDataset, ruled_dataset
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.repositories import Snapshot
 from analytics_core.errors import AnalyticsError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _state(record: Dataset | Database) -> tuple[Hashable, ...]:
 class DatasetSource(Protocol):
     """Gives the datasets that questions name."""
 
-    def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
+    def load(self, datasource: ChartDataDatasource, *, at: Snapshot | None = None) -> LoadedDataset:
         """Return the dataset that a datasource names; an AnalyticsError says why it cannot be asked."""
 
 
@@ -71,9 +72,9 @@ class GivenDatasets:
         self._given = given
         self._otherwise = otherwise
 
-    def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
+    def load(self, datasource: ChartDataDatasource, *, at: Snapshot | None = None) -> LoadedDataset:
         """Return the given dataset, or else the one that `otherwise` gives."""
         found = self._given.get(datasource.id) if datasource.type in DATASET_TYPES else None
         if isinstance(found, AnalyticsError):
             raise found
-        return self._otherwise.load(datasource) if found is None else found
+        return self._otherwise.load(datasource, at=at) if found is None else found

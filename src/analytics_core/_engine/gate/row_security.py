@@ -30,6 +30,7 @@ from analytics_core._engine.rights.row_rules import (
 )
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import GuestPass, GuestRule, RowFilter, RowRule
+from analytics_core._records.repositories import Snapshot
 from analytics_core._tools.memo import Memo
 from analytics_core.errors import DatasetAccessError, StatementRefusedError, TemplateError
 from analytics_core.ports import RowFilterSource
@@ -81,6 +82,11 @@ class RowSecurity:
         tables = frozenset(() if own.name is None else (own.name,))
         book = self._books.book(own.database_id, own.id, tables, role_ids=actor.role_ids)
         return RuledActor(actor=actor, dataset=dataset, own=own, spec=spec, book=book)
+
+    def read_ahead(self, actor: Actor, own: RuledDataset, at: Snapshot) -> None:
+        """Read what `ruled` asks for; it is remembered for a moment."""
+        tables = frozenset(() if own.name is None else (own.name,))
+        self._books.book(own.database_id, own.id, tables, role_ids=actor.role_ids, at=at)
 
     def digest(self, ruled: RuledActor, tables: frozenset[TableName]) -> str:
         """Return what the stored rules on tables say to the actor, in short: equal as long as nothing changed."""

@@ -42,9 +42,11 @@ from analytics_core._engine.querying.shaping import listed, query_text, shaped
 from analytics_core._engine.querying.stored_statements import STATEMENT_TYPES, StoredStatements
 from analytics_core._engine.querying.time_comparison import join_offset
 from analytics_core._engine.results.answer import ChartData, QueryResult, failed_result
+from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.tracing import tracer_of
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.datasource import Dataset
+from analytics_core._records.repositories import Snapshot
 from analytics_core._records.settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseError, PayloadSchemaError, Problem
 from analytics_core.models.enums import DatasourceType, ResultType
@@ -162,6 +164,16 @@ class QueryRunner:
             return self._loader.load(ChartDataDatasource(id=dataset_id, type=DatasourceType.TABLE)).dataset
         except AnalyticsError:
             return None
+
+    def read_ahead(self, actor: Actor, dataset_id: int, at: Snapshot) -> Dataset:
+        """Read in a snapshot what a question to a dataset asks for, the rules too, and return the dataset.
+
+        Raises:
+            NotFoundError: there is no such dataset.
+        """
+        loaded = self._loader.load(ChartDataDatasource(id=dataset_id, type=DatasourceType.TABLE), at=at)
+        self._gate.read_ahead(actor, loaded, at)
+        return loaded.dataset
 
     def database_of(self, request: ChartRequest) -> str:
         """Return the uuid of the database that is asked, by the first query where they differ; "" for none."""

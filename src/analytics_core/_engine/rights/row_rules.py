@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowFilter, RowRule, RowRuleType
+from analytics_core._records.repositories import Snapshot
 
 ANY_TABLE: Final = "*"
 """The key of datasets whose name may lead to any table."""
@@ -220,7 +221,13 @@ class StoredRules(Protocol):
     """Gives the stored rules that concern questions."""
 
     def book(
-        self, database_id: int, dataset_id: int | None, tables: frozenset[TableName], *, role_ids: frozenset[int]
+        self,
+        database_id: int,
+        dataset_id: int | None,
+        tables: frozenset[TableName],
+        *,
+        role_ids: frozenset[int],
+        at: Snapshot | None = None,
     ) -> RuleSet:
         """Return what may bind people with these roles on a dataset and on those that may stand over the tables."""
 
