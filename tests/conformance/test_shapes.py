@@ -17,7 +17,8 @@ from tests.support.contract_schemas import schema_outcomes
 
 from analytics_core import models
 from analytics_core.models import SHAPES
-from analytics_core.models.base import MEANINGS, Answer, DescribedShape
+from analytics_core.models.base import Answer, DescribedShape
+from analytics_core.models.meanings import MEANINGS
 
 CONTRACT = transcription()
 every_shape = for_each("shape", CONTRACT.values(), ids=lambda shape: shape.name)

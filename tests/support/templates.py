@@ -29,7 +29,7 @@ def copied_file(file: Path, key: str, make: Callable[[Path], object]) -> Path:
     return file
 
 
-def sample_shop(file: Path, **options: int) -> str:
+def sample_shop(file: Path, **options: Any) -> str:
     """Return the URL of the sample shop in a file, whose ten thousand orders are thrown once a process."""
     copied_file(file, f"sample shop {sorted(options.items())}", lambda made: make_shop(made, **options))
     return f"sqlite:///{file.resolve().as_posix()}"

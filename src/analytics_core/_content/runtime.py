@@ -46,7 +46,7 @@ class ContentRuntime:
     renderer: Renderer | None
     people: UserDirectory
     known_users: StoreReadCache[int, User | None]
-    guests: Guests
+    made_guests: Once[Guests]
     charts: ChartLoader
     made_chart_contexts: Once[ChartContexts]
     job_registry: JobRegistry
@@ -60,6 +60,11 @@ class ContentRuntime:
         from analytics_core._engine.querying.chart_request import ChartRequest
 
         return self.engine.questions.runner.begun(ChartRequest(actor=actor, now=self.clock.now(), cancel=cancel))
+
+    @property
+    def guests(self) -> Guests:
+        """What turns tokens of guests into actors; it is loaded with the first of them."""
+        return self.made_guests()
 
     @property
     def chart_contexts(self) -> ChartContexts:

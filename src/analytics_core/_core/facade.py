@@ -14,7 +14,6 @@ from analytics_core._core.actors import Actors, HostUser, UserKey
 from analytics_core._core.adapters.clock import SystemSleeper
 from analytics_core._core.adapters.observers import guarded
 from analytics_core._core.adapters.progress_bars import SilentProgress
-from analytics_core._core.display import core_blocks
 from analytics_core._core.operator_calls import OperatorCalls
 from analytics_core._core.runtime import Components, CoreRuntime
 from analytics_core._core.wiring.parts import (
@@ -457,4 +456,6 @@ class AnalyticsCore(OperatorCalls):
     _repr_mimebundle_ = mime_bundle
 
     def _blocks(self) -> Blocks:
+        from analytics_core._core.display import core_blocks
+
         return core_blocks(self, acting=self._acting())

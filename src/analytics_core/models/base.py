@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self, SupportsIndex, TypeVar
 from uuid import UUID
@@ -32,11 +32,7 @@ from pydantic_core import CoreSchema, SchemaSerializer, core_schema
 from analytics_core._tools.display.blocks import MASK, Blocks
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core.models.display import record_blocks
-from analytics_core.models.meanings.queries import QUERY_MEANINGS
-from analytics_core.models.meanings.records import RECORD_MEANINGS
 from analytics_core.models.strict_json import check_json_once
-
-MEANINGS: Mapping[str, str] = {**RECORD_MEANINGS, **QUERY_MEANINGS}
 
 
 class DescribedShape(BaseModel):
@@ -58,6 +54,8 @@ class DescribedShape(BaseModel):
 
 def _meaning(shape: type[BaseModel], name: str) -> str | None:
     """Return the meaning of a field: that of its own shape or of one it extends, else the general one."""
+    from analytics_core.models.meanings import MEANINGS
+
     own = (MEANINGS.get(f"{ancestor.__name__}.{name}") for ancestor in shape.__mro__)
     return next(filter(None, own), MEANINGS.get(name))
 

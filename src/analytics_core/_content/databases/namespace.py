@@ -27,7 +27,6 @@ from analytics_core._content.databases.records import (
 )
 from analytics_core._content.databases.secret_options import is_elsewhere
 from analytics_core._content.lists import DATABASES, Listing, ResourceLists, anybody
-from analytics_core._content.needed_by_reports import require_unscheduled
 from analytics_core._content.related_names import related_objects
 from analytics_core._content.written_back import Answers, read_changes
 from analytics_core._engine.execution.connection_parameters import look_at_server
@@ -189,6 +188,8 @@ class Databases(DatabaseContents):
             >>> [database.database_name for database in core.databases.list()]
             ['shop']
         """
+        from analytics_core._content.needed_by_reports import require_unscheduled
+
         with self._acting("database.delete") as (act, unit):
             stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from analytics_core._content.batches import every, is_list
@@ -38,7 +38,6 @@ from analytics_core._content.related_names import charts_drawn_from, related_obj
 from analytics_core._content.user_directory import checked_owners, read_users
 from analytics_core._content.written_back import read_changes
 from analytics_core._engine.gate.metadata import FoundColumn
-from analytics_core._engine.results.batch_stream import BatchStream
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
 from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError
@@ -54,6 +53,9 @@ from analytics_core.models.dataset import (
 )
 from analytics_core.models.lists import RelatedObjects
 from analytics_core.models.parsing import Payload, parse, payload_error
+
+if TYPE_CHECKING:
+    from analytics_core._engine.results.batch_stream import BatchStream
 
 LISTS = ResourceLists(
     listing=Listing(

@@ -8,9 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from analytics_core._content.jobs.handlers import JobHandler, JobKind
-from analytics_core._content.jobs.observed_jobs import observed
 from analytics_core._content.jobs.registry import JobRegistry
-from analytics_core._content.lookups.guests import Guests
 from analytics_core._content.lookups.loading import ChartLoader, StoreReadCache
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._core.runtime import Components, CoreRuntime
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from analytics_core._content.lookups.chart_contexts import ChartContexts
+    from analytics_core._content.lookups.guests import Guests
     from analytics_core._content.questions.queries import JobQueries
     from analytics_core._reports.runtime import ReportsRuntime
 
@@ -82,7 +81,7 @@ def _content(parts: Components, engine: EngineRuntime, chart_contexts: Once[Char
         renderer=_renderer(parts),
         people=parts.people,
         known_users=StoreReadCache(store, clock, seconds=settings.metadata_freshness_s, nouns=("user",)),
-        guests=Guests(store, clock, settings),
+        made_guests=Once(partial(_guests, parts)),
         charts=ChartLoader(store, clock, parts.policy, freshness_s=settings.metadata_freshness_s),
         made_chart_contexts=chart_contexts,
         job_registry=JobRegistry(
@@ -107,6 +106,12 @@ def _notifiers(parts: Components) -> tuple[Notifier, ...]:
     from analytics_core._core.adapters.traced import TracedNotifier
 
     return tuple([TracedNotifier(notifier, tracer) for notifier in parts.notifiers])
+
+
+def _guests(parts: Components) -> Guests:
+    from analytics_core._content.lookups.guests import Guests
+
+    return Guests(parts.store, parts.clock, parts.settings)
 
 
 def _start(notifiers: Iterable[Notifier], finder: AddressFinder) -> None:
@@ -172,5 +177,12 @@ def job_handlers(
         JobKind.REPORT: reports,
         JobKind.SQL: statements,
     }
-    tracer, clock = runtime.engine.tracer, runtime.content.wall_clock
-    return {kind: Once(make if tracer is None else observed(make, tracer, clock)) for kind, make in makers.items()}
+    return {kind: Once(_observed(make, runtime)) for kind, make in makers.items()}
+
+
+def _observed(make: Callable[[], JobHandler], runtime: CoreRuntime) -> Callable[[], JobHandler]:
+    if (tracer := runtime.engine.tracer) is None:
+        return make
+    from analytics_core._content.jobs.observed_jobs import observed
+
+    return observed(make, tracer, runtime.content.wall_clock)

@@ -14,17 +14,19 @@ from decimal import Decimal
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from analytics_core._engine.engines.costs import CostEstimates
 from analytics_core._engine.engines.guards import Guards
-from analytics_core._engine.engines.partitions import PartitionReader
 from analytics_core._engine.engines.types import Collation, NumberRange, TimeFormat, ValueKind
 from analytics_core.errors import ErrorType, QueryError
 from analytics_core.models.enums import TimeGrain
+
+if TYPE_CHECKING:
+    from analytics_core._engine.engines.costs import CostEstimates
+    from analytics_core._engine.engines.partitions import PartitionReader
 
 Refuse = Callable[[str], QueryError]
 """Makes the caller's error from what is wrong; the caller adds the place."""

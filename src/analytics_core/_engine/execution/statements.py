@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 import sqlalchemy as sa
 
 from analytics_core._engine.compile.statement import Statement
-from analytics_core._engine.engines.costs import CostEstimates, Costs
 from analytics_core._engine.execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._engine.execution.connections import (
     LATEST_S,
@@ -41,6 +40,7 @@ from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, Stat
 from analytics_core.ports import Clock, Connector, MetadataStore
 
 if TYPE_CHECKING:
+    from analytics_core._engine.engines.costs import CostEstimates, Costs
     from analytics_core._engine.execution.budgets import Allowance, BudgetLedger
     from analytics_core._engine.execution.request_budget import RequestBudget
 

@@ -30,7 +30,6 @@ from analytics_core._engine.querying.chart_request import RequestedQuery
 from analytics_core._engine.querying.preparing import PreparedQuery
 from analytics_core._engine.querying.result_cache import CacheKey, CacheTimeout
 from analytics_core._engine.results.answer import LimitEntry, QueryResult, listed_result
-from analytics_core._engine.results.client_processing import client_processed
 from analytics_core._engine.results.rows import ResultRows, coltypes
 from analytics_core._records.datasource import Dataset
 from analytics_core.models.enums import ExpressionType, ResultType, TimeGrain
@@ -128,7 +127,11 @@ def shaped(
         limits=ledger(layout, was_cut, cut_offsets),
         row_set=ResultRows(frame),
     )
-    return result if layout.form_data is None else client_processed(result, form_data=layout.form_data)
+    if layout.form_data is None:
+        return result
+    from analytics_core._engine.results.client_processing import client_processed
+
+    return client_processed(result, form_data=layout.form_data)
 
 
 def reported_filters(

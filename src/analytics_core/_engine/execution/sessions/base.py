@@ -11,12 +11,11 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sqlalchemy as sa
 
 from analytics_core._engine.compile.statement import Statement
-from analytics_core._engine.engines.costs import CostEstimates, Costs
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.cancel import Stopper, StopReason
 from analytics_core._engine.execution.driver_limits import allow_answer, open_by
@@ -31,6 +30,9 @@ from analytics_core.errors import (
     ResultTooLargeError,
     StatementRefusedError,
 )
+
+if TYPE_CHECKING:
+    from analytics_core._engine.engines.costs import CostEstimates, Costs
 
 CODE_ATTRIBUTES = ("sqlstate", "sqlite_errorname")
 """Where the exceptions of drivers keep the code of an error."""
