@@ -138,22 +138,25 @@ def url_of(request: pytest.FixtureRequest, folder: Path) -> str:
 def filtered_dashboard(url: str) -> Iterator[FilteredDashboard]:
     """Fill the database of `url` and give the dashboard over it."""
     fill_visits(url)
-    with guest_world(url) as world:
-        admin = world.admin
-        dataset = admin.datasets.create({"database": 1, "table_name": "visits"}).id
-        metrics = [{"metric_name": "revenue", "expression": "SUM(amount)"}]
-        admin.datasets.update(dataset, {"metrics": metrics})
-        made = {name: admin.charts.create(chart(name, dataset, query)).id for name, query in QUERIES.items()}
-        made["elsewhere"] = admin.charts.create(chart("elsewhere", 1, {"columns": ["city"], "row_limit": 100})).id
-        admin.dashboards.update(1, {"position_json": json.dumps(_layout(made))})
-        role = admin.roles.create({"name": "analysts"})
-        admin.roles.grant(role, on=("dataset", dataset))
-        rule = {"name": "acme", "filter_type": "Regular", "clause": "tenant = 'acme'"}
-        admin.row_level_security.create({**rule, "tables": [dataset], "roles": [role.id]})
-        reader = world.host.as_user(admin.users.create({"username": "reader", "roles": [role.id]}).id)
-        board = FilteredDashboard(world=world, charts=made, dataset=dataset, reader=reader)
-        board.store()
-        yield board
+    with guest_world(url, more=_store_dashboard) as world:
+        charts = {made.slice_name: made.id for made in world.admin.charts.list(page_size=100) if made.id > 4}
+        yield FilteredDashboard(world=world, charts=charts, dataset=3, reader=world.host.as_user("reader"))
+
+
+def _store_dashboard(admin: AnalyticsCore) -> None:
+    """Store dataset 3, the charts from 5 on, dashboard 1 with them, and who reads it under a row rule."""
+    dataset = admin.datasets.create({"database": 1, "table_name": "visits"}).id
+    metrics = [{"metric_name": "revenue", "expression": "SUM(amount)"}]
+    admin.datasets.update(dataset, {"metrics": metrics})
+    made = {name: admin.charts.create(chart(name, dataset, query)).id for name, query in QUERIES.items()}
+    made["elsewhere"] = admin.charts.create(chart("elsewhere", 1, {"columns": ["city"], "row_limit": 100})).id
+    stored = {"native_filter_configuration": FILTERS}
+    admin.dashboards.update(1, {"position_json": json.dumps(_layout(made)), "json_metadata": json.dumps(stored)})
+    role = admin.roles.create({"name": "analysts"})
+    admin.roles.grant(role, on=("dataset", dataset))
+    rule = {"name": "acme", "filter_type": "Regular", "clause": "tenant = 'acme'"}
+    admin.row_level_security.create({**rule, "tables": [dataset], "roles": [role.id]})
+    admin.users.create({"username": "reader", "roles": [role.id]})
 
 
 def _layout(charts: Mapping[str, int]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -87,9 +87,10 @@ def guest_world(
     policy: Policy | None = None,
     observer: Observer | None = None,
     renderer: Renderer | None = None,
+    more: Callable[[AnalyticsCore], object] | None = None,
     **settings: Any,
 ) -> Iterator[GuestWorld]:
-    """Fill the database of `url` and give the world over it."""
+    """Fill the database of `url` and give the world over it; `more` stores further content as the administrator."""
     engine, _, file = url.partition(":///")
     if file and not Path(file).exists():  # else the test has put other tables there
         copied_file(Path(file), f"guests {engine}", lambda _file: fill(url))
@@ -108,15 +109,15 @@ def guest_world(
         allowed_files=[file] if file else [],
     ) as host:
         if policy or observer or renderer or not file or metadata_url != "sqlite://":
-            _create_content(host, url)
+            _create_content(host, url, more)
         else:
-            key = f"guests {engine} {sorted(settings.items())}"
-            furnish(host, key, lambda: _create_content(host, url), file=Path(file))
+            key = f"guests {engine} {more} {sorted(settings.items())}"
+            furnish(host, key, lambda: _create_content(host, url, more), file=Path(file))
         admin = host.as_user(1)
         yield GuestWorld(host=host, admin=admin, clock=clock, uuid=admin.embedded.get(1).uuid or "")
 
 
-def _create_content(host: AnalyticsCore, url: str) -> None:
+def _create_content(host: AnalyticsCore, url: str, more: Callable[[AnalyticsCore], object] | None) -> None:
     admin = host.as_user(host.create_first_administrator("admin").id)
     admin.databases.create({"database_name": "shop", "orm_uri": url})
     dataset = admin.datasets.create({"database": 1, "table_name": "sales"})
@@ -134,6 +135,8 @@ def _create_content(host: AnalyticsCore, url: str) -> None:
     admin.dashboards.create(dashboard("other", 3))
     admin.embedded.create(1, {"allowed_domains": []})
     admin.embedded.create(2, {"allowed_domains": []})
+    if more is not None:
+        more(admin)
 
 
 def people_of(world: GuestWorld) -> dict[str, AnalyticsCore]:
