@@ -50,7 +50,7 @@ class _Maker:
         query = self.source.choice(makers)()
         if self.dataset.is_virtual and self._chance(0.5):
             query["url_params"] = {"least": str(self.source.randrange(0, 5))}
-        every = ("sqlite", "duckdb", "postgresql", "mysql")
+        every = ("sqlite", "duckdb", "postgresql", "mysql", "clickhouse")
         engines = tuple(engine for engine in every if all(engine in COLUMNS[name].engines for name in self.used))
         who = self.source.choice((ADMIN, READER))
         return Requested(number=number, dataset=self.dataset, who=who, query=query, engines=engines)

@@ -38,7 +38,7 @@ class Column:
     name: str
     kind: str
     date_format: str | None = None
-    engines: tuple[str, ...] = ("sqlite", "duckdb", "postgresql", "mysql")
+    engines: tuple[str, ...] = ("sqlite", "duckdb", "postgresql", "mysql", "clickhouse")
 
     @property
     def is_temporal(self) -> bool:
@@ -59,7 +59,7 @@ COLUMNS: Mapping[str, Column] = {
         Column(name="big", kind="integer"),
         Column(name="price", kind="float"),
         Column(name="cost", kind="decimal"),
-        Column(name="exact", kind="decimal", engines=("duckdb", "postgresql", "mysql")),
+        Column(name="exact", kind="decimal", engines=("duckdb", "postgresql", "mysql", "clickhouse")),
         Column(name="flag", kind="boolean"),
         Column(name="sec", kind="moment", date_format="epoch_s"),
         Column(name="msec", kind="moment", date_format="epoch_ms"),
@@ -174,6 +174,9 @@ def _column(name: str, identity: int) -> dict[str, Any]:
 
 def _load(url: str, data: Sequence[Row], *, engine: str) -> None:
     stored = [_stored(row, engine) for row in data]
+    if engine == "clickhouse":
+        _load_clickhouse(url, stored)
+        return
     database = sa.create_engine(url)
     with database.begin() as connection:
         for name in (TABLE, COPY):
@@ -181,6 +184,42 @@ def _load(url: str, data: Sequence[Row], *, engine: str) -> None:
             table.create(connection)
             connection.execute(sa.insert(table), stored)
     database.dispose()
+
+
+def _load_clickhouse(url: str, stored: Sequence[Row]) -> None:
+    """Make the tables in the engine's own words: SQLAlchemy's say nothing of nulls and order there."""
+    import clickhouse_connect
+
+    place = sa.make_url(url)
+    client = clickhouse_connect.get_client(
+        host=place.host, port=place.port, database=place.database, autogenerate_session_id=False
+    )
+    columns = ", ".join(f"`{name}` {kind}" for name, kind in _CLICKHOUSE.items())
+    for name in (TABLE, COPY):
+        client.command(f"CREATE TABLE `{name}` ({columns}) ENGINE = MergeTree ORDER BY id")
+        rows = [[row[column] for column in _CLICKHOUSE] for row in stored]
+        client.insert(f"`{name}`", rows, column_names=list(_CLICKHOUSE), column_type_names=list(_CLICKHOUSE.values()))
+    client.close()
+
+
+_CLICKHOUSE = {
+    "id": "Int32",
+    "ts": "Nullable(DateTime64(6))",
+    "at": "Nullable(DateTime64(6, 'UTC'))",
+    "day": "Nullable(Date32)",
+    "name": "Nullable(String)",
+    "grp": "LowCardinality(Nullable(String))",
+    "qty": "Nullable(Int32)",
+    "big": "Nullable(Int64)",
+    "price": "Nullable(Float64)",
+    "cost": "Nullable(Decimal(18, 3))",
+    "exact": "Nullable(Decimal(38, 9))",
+    "flag": "Nullable(Bool)",
+    "sec": "Nullable(Int64)",
+    "msec": "Nullable(Int64)",
+    "ymd": "Nullable(String)",
+    "year": "Nullable(String)",
+}
 
 
 def _table(name: str, engine: str) -> sa.Table:

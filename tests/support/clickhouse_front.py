@@ -27,7 +27,7 @@ OF_THE_INTERFACE = re.compile(
 """What a URL says to the interface itself; `param_x` is the parameter `x`, all else is a setting."""
 
 _CODE = re.compile(r"Code: (\d+)")
-_FORMAT_OF_ROWS = re.compile(r"\bFORMAT\s+(\w+)\s*\Z")
+_INSERT = re.compile(rb"(INSERT INTO [^\n]*?) FORMAT (\w+)\s*\n")
 _STATUS = {"60": 404, "81": 404, "159": 408, "164": 500, "241": 500, "516": 403}
 
 
@@ -48,7 +48,18 @@ class Front(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer a statement in the body; one in the URL too has its rows in the body."""
-        self._answer(self.rfile.read(int(self.headers.get("Content-Length") or 0)), {})
+        self._answer(self._body(), {})
+
+    def _body(self) -> bytes:
+        """Return the body, which comes in chunks where its length is not known before."""
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while size := int(self.rfile.readline().strip() or b"0", 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
 
     def _answer(self, body: bytes, settings: Mapping[str, str]) -> None:
         given = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
@@ -74,25 +85,15 @@ class Front(BaseHTTPRequestHandler):
                 connection.query(f"SET {name} = {_literal(value)}")
             if only != "0":
                 connection.query(f"SET readonly = {int(only)}")
-            if given.get("query") and body:
-                return self._insert(connection, given["query"], body)
+            if encoding := self.headers.get("Content-Encoding"):
+                body = _unpacked(body, encoding)
+            if found := _INSERT.match(body):  # its rows follow
+                return _insert(connection, found.group(1).decode(), found.group(2).decode(), body[found.end() :])
             text = given.get("query") or body.decode()
             if re.match(r"\s*KILL\b", text, re.IGNORECASE):
                 text = _by_our_names(text)
             result = connection.query(text, "TabSeparated", params=parameters)
             return bytes(result.bytes()) if hasattr(result, "bytes") else str(result).encode()
-
-    def _insert(self, connection: Any, text: str, body: bytes) -> bytes:
-        """Insert the rows of the body, which came in the format that the statement names."""
-        if encoding := self.headers.get("Content-Encoding"):
-            body = _unpacked(body, encoding)
-        found = _FORMAT_OF_ROWS.search(text)
-        with tempfile.NamedTemporaryFile(suffix=".rows") as rows:
-            rows.write(body)
-            rows.flush()
-            at = found.start() if found else len(text)
-            connection.query(f"{text[:at]} FROM INFILE {_literal(rows.name)} {text[at:]}")
-        return b""
 
     def _send(self, status: int, body: bytes, *, code: str | None = None) -> None:
         self.send_response(status)
@@ -105,6 +106,14 @@ class Front(BaseHTTPRequestHandler):
 
     def log_message(self, *_arguments: Any) -> None:
         """Print nothing."""
+
+
+def _insert(connection: Any, text: str, form: str, rows: bytes) -> bytes:
+    with tempfile.NamedTemporaryFile(suffix=".rows") as file:
+        file.write(rows)
+        file.flush()
+        connection.query(f"{text} FROM INFILE {_literal(file.name)} FORMAT {form}")
+    return b""
 
 
 def _is_setting(name: str) -> bool:
