@@ -140,7 +140,8 @@ def engines(session: nox.Session) -> None:
     every = ("--engines", "sqlite,duckdb,postgresql,mariadb,clickhouse")
     session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *every, *session.posargs)
     if not session.posargs:
-        session.run("python", "-m", "pytest", "-m", "", "tests/engines")
+        share = {"ANALYTICS_CORE_ATTACK_SHARE": os.environ.get("ANALYTICS_CORE_ATTACK_SHARE", "8")}
+        session.run("python", "-m", "pytest", "-m", "", "tests/engines", env=share)
 
 
 @nox.session

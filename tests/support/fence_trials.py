@@ -102,6 +102,15 @@ FRAGMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "abs": "ABS(low) > 0",
             "by letter": "CASE WHEN status LIKE 'C%' THEN json(doc) ELSE '1' END = '1'",
         },
+        "clickhouse": {
+            "cast": "toInt32(status) > 0",
+            "division": "intDiv(1, zero) > 0",
+            "remainder": "5 % zero > -1",
+            "by letter": "CASE WHEN status LIKE 'C%' THEN intDiv(1, zero - zero) ELSE 1 END = 1",
+            "date": "parseDateTime(status, '%d') > '1800-01-01'",
+            "pattern": "NOT match(status, pat)",
+            "thrown": "throwIf(status = 'CANARY') = 0",
+        },
     }
 )
 
@@ -345,12 +354,21 @@ def editor_leaks(
 
 
 # --------------------------------------------------------------------------------------------------------- the table
-def fill(connection: sa.Connection, engine: str, rows: int, *, partitioned: bool = False, each: int = 2) -> None:
-    """Make `orders` with `rows` rows, one of each `each` of tenant 1, and `keys` with all ids up to 100."""
-    partition = _PARTITIONS[engine] if partitioned else ""
-    columns = ", ".join(
-        f"{name} {'DATETIME' if (engine, kind) == ('mysql', 'TIMESTAMP') else kind}" for name, kind in TYPES.items()
-    )
+def fill(
+    connection: sa.Connection,
+    engine: str,
+    rows: int,
+    *,
+    partitioned: bool = False,
+    each: int = 2,
+    stored: str = "",
+) -> None:
+    """Make `orders` with `rows` rows, one of each `each` of tenant 1, and `keys` with all ids up to 100.
+
+    `stored` ends the definition of `orders`, and of `keys` where an engine asks how each table is stored.
+    """
+    partition = _PARTITIONS[engine] if partitioned else stored
+    columns = ", ".join(f"{name} {_KINDS.get((engine, kind), kind)}" for name, kind in TYPES.items())
     own = f"(CASE WHEN n % {each} = 0 AND n <> {HIDDEN_ID} THEN {{}} ELSE {{}} END)"
     picked = [own.format(_OWN[name], _TRAP[name]) for name in ("status", "zero", "low", "huge", "doc", "pat")]
     values = ", ".join(["n", own.format("1", "2"), own.format("'acme'", "'bolt'"), *picked, _MOMENT[engine]])
@@ -359,7 +377,9 @@ def fill(connection: sa.Connection, engine: str, rows: int, *, partitioned: bool
         for part in _PARTS.get(engine, ()) if partitioned else ():
             connection.exec_driver_sql(part)
         connection.exec_driver_sql(
-            "CREATE TABLE keys (k BIGINT)" if engine != "mysql" else "CREATE TABLE `keys` (k BIGINT)"
+            f"CREATE TABLE keys (k BIGINT){_PLAIN.get(engine, '')}"
+            if engine != "mysql"
+            else "CREATE TABLE `keys` (k BIGINT)"
         )
         series = _SERIES[engine].format(rows=rows)
         connection.execute(sa.text(f"INSERT INTO orders SELECT {values} FROM {series} AS s"))
@@ -368,17 +388,21 @@ def fill(connection: sa.Connection, engine: str, rows: int, *, partitioned: bool
         )
 
 
+_KINDS = {("mysql", "TIMESTAMP"): "DATETIME", ("clickhouse", "TIMESTAMP"): "DateTime64(6)"}
+_PLAIN = {"clickhouse": " ENGINE = MergeTree ORDER BY k"}
 _SERIES = {
     "postgresql": "(SELECT n FROM generate_series(1, {rows}) AS g(n))",
     "duckdb": "(SELECT range AS n FROM range(1, {rows} + 1))",
     "mysql": "(SELECT seq AS n FROM seq_1_to_{rows})",
     "sqlite": "(WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {rows}) SELECT n FROM c)",
+    "clickhouse": "(SELECT number + 1 AS n FROM numbers({rows}))",
 }
 _MOMENT = {
     "postgresql": "TIMESTAMP '2020-01-01' + n * INTERVAL '1 minute'",
     "duckdb": "TIMESTAMP '2020-01-01' + n * INTERVAL 1 MINUTE",
     "mysql": "TIMESTAMP('2020-01-01') + INTERVAL n MINUTE",
     "sqlite": "DATETIME('2020-01-01', '+' || n || ' minutes')",
+    "clickhouse": "addMinutes(toDateTime64('2020-01-01', 6, 'UTC'), n)",
 }
 _PARTITIONS = {"postgresql": " PARTITION BY LIST (tenant_id)", "mysql": " PARTITION BY HASH (tenant_id) PARTITIONS 4"}
 _PARTS = {
