@@ -136,7 +136,7 @@ def engines(session: nox.Session) -> None:
     `-- --only text` narrows the cases and leaves the tests out.
     """
     _require_shared(session)
-    _install(session, ENGINES, "-e.[clickhouse]", "chdb>=4.4")
+    _install(session, ENGINES, "-e.[clickhouse]", "chdb>=4.4", "datafusion>=55", "pglast>=8.7", "zetasql>=0.1.5")
     every = ("--engines", "sqlite,duckdb,postgresql,mariadb,clickhouse")
     session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *every, *session.posargs)
     if not session.posargs:
