@@ -50,6 +50,7 @@ __all__ = [
     "Progress",
     "Recipient",
     "Renderer",
+    "RoutedJobRunner",
     "RowFilter",
     "RowFilterSource",
     "SecretBox",
@@ -198,6 +199,18 @@ class JobRunner(Protocol):
 
     def close(self) -> None:
         """Take no more work; a local runner waits for what runs."""
+
+
+@runtime_checkable
+class RoutedJobRunner(JobRunner, Protocol):
+    """A job runner that is also told what kind of work a job is, so that workers of its own may take each kind."""
+
+    def submit_routed(self, job_id: str, *, kind: str, queue: str = "", time_limit_s: float | None = None) -> None:
+        """Do as `submit`, which is not called then.
+
+        `kind` is `chart-data`, `warm-up`, `report` or `sql`. `time_limit_s` is after how many seconds the job ends by
+        itself; a worker that has not ended it soon after hangs, and may be killed. None: nobody knows.
+        """
 
 
 @runtime_checkable

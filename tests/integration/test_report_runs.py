@@ -738,8 +738,9 @@ class ForgetfulRunner:
         self.run = run_job
 
     def submit(self, job_id: str, *, queue: str = "") -> None:
-        """Keep the job."""
-        self.taken.append(job_id)
+        """Keep the job; one that waits for long is handed over again, and is the same."""
+        if job_id not in self.taken:
+            self.taken.append(job_id)
 
     def close(self) -> None:
         """Do nothing."""

@@ -58,6 +58,7 @@ class _Turn:
     run: ReportExecution
     user_id: int
     queue: str
+    time_limit_s: float | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,6 +72,11 @@ class _Flight:
     ending: Ending = field(default_factory=Ending)
     turn: _Turn | None = None
     job: JobRecord | None = None
+
+    @property
+    def limit_s(self) -> float | None:
+        """How long the job may take in all; None: as long as its kind may."""
+        return None if self.turn is None else self.turn.time_limit_s
 
 
 @contextmanager
@@ -169,7 +175,7 @@ class RunDispatcher:
 
         if self._has_room:
             try:
-                self._jobs.submit_with(flight.job_id, change, ending=flight.ending)
+                self._jobs.submit_with(flight.job_id, change, ending=flight.ending, time_limit_s=lambda: flight.limit_s)
             except JobError as error:
                 self._reject(flight, error)
         if claims is None:  # this process can hold no job now, or too many wait
@@ -320,7 +326,7 @@ class RunDispatcher:
         flight = _Flight(turn=turn)
         job, take = self._job_of(turn, flight.job_id), partial(self._take, run, flight.job_id)
         try:
-            self._jobs.submit(job, ending=flight.ending, beside=take)
+            self._jobs.submit(job, ending=flight.ending, time_limit_s=turn.time_limit_s, beside=take)
         except JobError as error:
             if error.retryable:
                 self._give_back(run, flight.job_id)
@@ -377,7 +383,12 @@ def _job(job_id: str, work: Mapping[str, Any], run: ReportExecution, user_id: in
 
 
 def _turn_of(run: ReportExecution, schedule: ReportSchedule) -> _Turn:
-    return _Turn(run=run, user_id=schedule.executor_id or 0, queue=queue_of(schedule))
+    return _Turn(
+        run=run,
+        user_id=schedule.executor_id or 0,
+        queue=queue_of(schedule),
+        time_limit_s=schedule.working_timeout,
+    )
 
 
 def queue_of(schedule: ReportSchedule) -> str:

@@ -69,7 +69,8 @@ class Scheduler(Namespace):
         """Claim what is due, have it run, and take up what a process that died left behind.
 
         It may be called by anybody, anywhere, as often as they like: a due time is run once. With nothing to do it
-        costs two statements. Where jobs run in this process it returns when they are over.
+        costs two statements. Where jobs run in this process it returns when they are over; where others run them, jobs
+        of every kind that wait for long are handed over again, since a queue may have lost them.
 
         Args:
             now: what is due by then; None: by now. A naive moment is UTC.
@@ -93,6 +94,7 @@ class Scheduler(Namespace):
         for run in dispatcher().abandoned_runs(first_runs) if first_runs else ():
             dispatcher().begin(run)
             taken_up += 1
+        self._reports.content.job_registry.hand_over_again(self._reports.content.wall_clock.now())
         finished = sum(made.finish() for made in dispatcher.made)
         return Tick(due=due, claimed=claimed, taken_up=taken_up, missed=missed, finished=finished)
 

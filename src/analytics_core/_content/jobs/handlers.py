@@ -1,4 +1,4 @@
-"""What runs the jobs of one kind, and how jobs end: what the store keeps then, how much of it, and which are lost."""
+"""Who is handed jobs, what runs those of one kind, how they end, what is kept then and how much, and which are lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, Protocol
@@ -18,8 +18,18 @@ from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.settings import Settings
 from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState
+from analytics_core._tools.log import line_log
 from analytics_core._tools.typed_json import error_to_json
-from analytics_core.errors import AnalyticsError, JobError, StaleVersionError
+from analytics_core.errors import (
+    AnalyticsError,
+    JobError,
+    StaleVersionError,
+    StatementStoppedError,
+    StatementTimeoutError,
+)
+from analytics_core.ports import JobRunner, RoutedJobRunner
+
+_LOG = line_log(__name__)
 
 
 class JobKind(StrEnum):
@@ -72,6 +82,28 @@ def new_job_id() -> str:
     return secrets.token_urlsafe(24)
 
 
+def hand_over(runner: JobRunner, job: JobRecord, settings: Settings, *, time_limit_s: float | None = None) -> None:
+    """Hand a job to the runner; `time_limit_s` is how long it may take in all, None: as long as its kind may.
+
+    Raises:
+        JobError: the runner does not take it.
+    """
+    if time_limit_s is None and job.kind == JobKind.CHART_DATA:
+        time_limit_s = settings.request_timeout_s
+    try:
+        if isinstance(runner, RoutedJobRunner):
+            runner.submit_routed(job.job_id, kind=job.kind, queue=job.queue, time_limit_s=time_limit_s)
+        else:
+            runner.submit(job.job_id, queue=job.queue)
+        return
+    except JobError:
+        raise
+    except Exception as error:  # border to a host's runner: its queue may be away
+        _LOG.error("the job runner did not take a job: it raised %s", type(error).__name__)
+    said = f"job {job.job_id!r} was not taken: the job runner failed; try again later"
+    raise JobError(said, retryable=True)
+
+
 _PART_BYTES: Final = 4 * 1024 * 1024
 _MORE_READ: Final = 100
 
@@ -106,6 +138,19 @@ class Ending:
     def wait(self, seconds: float) -> None:
         """Wait until the end is told, or so long."""
         self._is_reported.wait(seconds)
+
+
+@dataclass(slots=True)
+class LocalJob:
+    """A job that this process waits for or runs, as it was stored here last; None: by others.
+
+    `is_claimed`: the store says that this process runs it.
+    """
+
+    ending: Ending
+    cancel: CancelToken = field(default_factory=CancelToken)
+    is_claimed: bool = False
+    record: JobRecord | None = None
 
 
 class JobEnds:
@@ -207,3 +252,19 @@ def _unfinished(most: int, *of: ListFilter) -> ListQuery:
 
 def _count_unfinished(unit: UnitOfWork, *of: ListFilter) -> int:
     return unit.jobs.list(_unfinished(1, *of))[0]
+
+
+def failing(failure: Exception) -> Callable[[JobRecord, UnitOfWork], Work]:
+    """Return what begins a job that is to fail."""
+
+    def fail(_: CancelToken) -> JobOutcome:
+        raise failure
+
+    return lambda *_: fail
+
+
+def state_of(error: AnalyticsError) -> JobState:
+    """Return how a job ends by an error."""
+    if isinstance(error, StatementTimeoutError):
+        return JobState.TIMED_OUT
+    return JobState.STOPPED if isinstance(error, StatementStoppedError) else JobState.FAILED

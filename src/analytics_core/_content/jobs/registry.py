@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from analytics_core._content.jobs.handlers import Ending, JobEnds, JobHandler, JobKind, JobOutcome, Work
+from analytics_core._content.jobs.handlers import (
+    Ending,
+    JobEnds,
+    JobHandler,
+    JobKind,
+    JobOutcome,
+    LocalJob,
+    Work,
+    failing,
+    hand_over,
+    state_of,
+)
 from analytics_core._content.jobs.heartbeat import Heartbeat
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.tracing import Tracer
@@ -25,7 +36,6 @@ from analytics_core.errors import (
     NotFoundError,
     StaleVersionError,
     StatementStoppedError,
-    StatementTimeoutError,
     StoreUnavailableError,
 )
 from analytics_core.ports import JobRunner, MetadataStore, Sleeper
@@ -36,19 +46,6 @@ _MOST_PARTS: Final = 10_000
 _MOST_JOBS: Final = 10_000
 _ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.2
-
-
-@dataclass(slots=True)
-class _LocalJob:
-    """A job that this process waits for or runs, as it was stored here last; None: by others.
-
-    `is_claimed`: the store says that this process runs it.
-    """
-
-    ending: Ending
-    cancel: CancelToken = field(default_factory=CancelToken)
-    is_claimed: bool = False
-    record: JobRecord | None = None
 
 
 class JobRegistry:
@@ -72,7 +69,7 @@ class JobRegistry:
         self._ends = JobEnds(settings)
         self._handlers: Mapping[str, Callable[[], JobHandler]] = {}
         self._guard = forkable_rlock()
-        self._jobs: dict[str, _LocalJob] = {}
+        self._jobs: dict[str, LocalJob] = {}
         self._taken: set[str] = set()
         self._is_closing = False
         self._heartbeat = Heartbeat(store, lease_s=settings.job_lease_s, stop=self._stop_here, settle=self._settle_own)
@@ -89,6 +86,7 @@ class JobRegistry:
         job: JobRecord,
         *,
         ending: Ending | None = None,
+        time_limit_s: float | None = None,
         beside: Callable[[UnitOfWork, datetime], None] | None = None,
     ) -> JobRecord:
         """Store a job, hand it to the runner and return it.
@@ -96,6 +94,7 @@ class JobRegistry:
         Args:
             job: a new one, of an id that no job has.
             ending: is told of its end, where this process runs it; None: nobody needs one beforehand.
+            time_limit_s: how long it may take in all; None: as long as its kind may.
             beside: writes what is to be stored together with the job, or not at all; it is given the store's time.
 
         Raises:
@@ -111,10 +110,15 @@ class JobRegistry:
                 record = self.add(unit, job, now)
                 return record, record
 
-        return self.submit_with(job.job_id, change, ending=ending)
+        return self.submit_with(job.job_id, change, ending=ending, time_limit_s=lambda: time_limit_s)
 
     def submit_with(
-        self, job_id: str, change: Callable[[], tuple[_Result, JobRecord | None]], *, ending: Ending | None = None
+        self,
+        job_id: str,
+        change: Callable[[], tuple[_Result, JobRecord | None]],
+        *,
+        ending: Ending | None = None,
+        time_limit_s: Callable[[], float | None] = lambda: None,
     ) -> _Result:
         """Return the result of a change of the store, and hand over the job that was stored with it, by `add`, if any.
 
@@ -129,10 +133,10 @@ class JobRegistry:
             raise
         if record is None:
             self._drop(job_id)
-            return result
-        if local is not None:
-            local.record = record
-        self._hand_over(record)
+        else:
+            if local is not None:
+                local.record = record
+            self._hand_over(record, time_limit_s())
         return result
 
     def add(self, unit: UnitOfWork, job: JobRecord, now: datetime) -> JobRecord:
@@ -167,19 +171,23 @@ class JobRegistry:
         with suppress(StoreUnavailableError), self._store.unit_of_work() as unit:
             unit.jobs.delete_matching([ListFilter(col="id", op="eq", val=record_id)])
 
-    def _hand_over(self, job: JobRecord) -> None:
+    def hand_over_again(self, now: datetime) -> None:
+        """Hand jobs that wait for long to the runner again, as its queue may have lost them; end those that are lost.
+
+        Nothing happens where jobs run in the process that submits them. `now` is by the clock that stamps records.
+        """
+        if not self._runner.is_local:
+            from analytics_core._content.jobs.waiting import hand_over_again
+
+            own = self._heartbeat.token
+            hand_over_again(self._store, self._runner, self._settings, ends=self._ends, own=own, now=now)
+
+    def _hand_over(self, job: JobRecord, time_limit_s: float | None) -> None:
         try:
-            self._runner.submit(job.job_id, queue=job.queue)
+            hand_over(self._runner, job, self._settings, time_limit_s=time_limit_s)
         except JobError as error:
             self._rejected(job, error)
             raise
-        except Exception as error:  # border to a host's runner: its queue may be away
-            _LOG.error("the job runner did not take a job: it raised %s", type(error).__name__)
-            rejection = JobError(
-                f"job {job.job_id!r} was not taken: the job runner failed; try again later", retryable=True
-            )
-            self._rejected(job, rejection)
-            raise rejection from None
         except BaseException:  # the caller is interrupted; the job may have run, in their own thread
             said = f"job {job.job_id!r} was interrupted before it was handed over"
             self._rejected(job, JobError(said, retryable=True))
@@ -240,21 +248,23 @@ class JobRegistry:
             job = unit.jobs.find(job_id=job_id) if known is None else known
             if job is None or job.state is not JobState.PENDING or job.cancel_requested:
                 return None
-            begin = self.handler(job).begin if failure is None else _failing(failure)  # loaded before others must wait
+            begin = self.handler(job).begin if failure is None else failing(failure)  # loaded before others must wait
             running = replace(
                 job, state=JobState.RUNNING, worker=self._heartbeat.token, lease_until=None, started_on=unit.now()
             )
-            try:
+            claimed = None
+            with suppress(StaleVersionError, NotFoundError):
                 claimed = unit.jobs.update(running, actor_id=job.author_id)
-            except (StaleVersionError, NotFoundError):  # another process was faster, or somebody cancelled it
-                return None
-            return claimed, begin(claimed, unit)
+            if claimed is not None:
+                return claimed, begin(claimed, unit)
+        # Others have changed it: it is theirs, or was only handed over again.
+        return None if known is None else self._claim(job_id, None, failure)
 
     def _work(self, job: JobRecord, work: Work, cancel: CancelToken) -> None:
         try:
             outcome = work(cancel)
         except AnalyticsError as error:
-            self._end(job, _state_of(error), error=error)
+            self._end(job, state_of(error), error=error)
         except Exception as error:  # the border of a thread: nobody above could be told
             _LOG.error("job %s ended by an unexpected %s", job.job_id, type(error).__name__)
             failure = JobError(f"job {job.job_id!r} ended by an unexpected error")
@@ -459,14 +469,14 @@ class JobRegistry:
         """Hold nothing: what the parent holds, the parent ends."""
         self._jobs, self._taken = {}, set()
 
-    def _hold(self, job_id: str, ending: Ending | None = None) -> _LocalJob:
+    def _hold(self, job_id: str, ending: Ending | None = None) -> LocalJob:
         """Hold a job in this process until `_drop`; outside of any unit of work."""
         with self._guard:
             local_job = self._jobs.get(job_id)
         if local_job is None:
             self._heartbeat.hold()
             with self._guard:
-                local_job = self._jobs.setdefault(job_id, _LocalJob(ending=ending or Ending()))
+                local_job = self._jobs.setdefault(job_id, LocalJob(ending=ending or Ending()))
         return local_job
 
     def _drop(self, job_id: str) -> None:
@@ -485,18 +495,3 @@ class JobRegistry:
                     raise
                 self._sleeper.sleep(_PAUSE_S * attempt)
         return change()
-
-
-def _failing(failure: Exception) -> Callable[[JobRecord, UnitOfWork], Work]:
-    """Return what begins a job that is to fail."""
-
-    def fail(_: CancelToken) -> JobOutcome:
-        raise failure
-
-    return lambda *_: fail
-
-
-def _state_of(error: AnalyticsError) -> JobState:
-    if isinstance(error, StatementTimeoutError):
-        return JobState.TIMED_OUT
-    return JobState.STOPPED if isinstance(error, StatementStoppedError) else JobState.FAILED
