@@ -93,8 +93,8 @@ LATER = (
 """Rooms and subjects that are loaded with their first use."""
 
 HEAVY_LATER = {
-    "alembic", "croniter", "duckdb", "jinja2", "jwt", "numpy", "orjson", "pandas", "paramiko", "pyarrow", "scipy",
-    "statsmodels", "vl_convert", "xlsxwriter",
+    "alembic", "celery", "croniter", "duckdb", "jinja2", "jwt", "numpy", "orjson", "pandas", "paramiko", "pyarrow",
+    "scipy", "statsmodels", "vl_convert", "xlsxwriter",
 }  # fmt: skip
 """Packages likewise."""
 

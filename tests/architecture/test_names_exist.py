@@ -51,6 +51,7 @@ NO_MODULES = {
     "analytics_core.database": "a logger",
     "analytics_core.prune": "a logger",
     "analytics_core.questions": "a logger",
+    "analytics_core.run_job": "a task of Celery",
     "analytics_core.store": "a logger",
     "analytics_core.conect": "a mistake that type checkers must find",
     "analytics_core.postprocessing.clip": "an operation that a page adds",

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
+from tests.support.missing import skip_or_fail
+from tests.support.redis_server import RedisServer, redis_server
+from tests.support.servers import ServerMissingError
 
 from analytics_core._core.adapters.job_runners import InlineJobRunner, ThreadJobRunner
+from analytics_core.celery import QUEUES, CeleryJobRunner
 from analytics_core.testing.conformance.job_runner import JobRunnerConformance
 
 
@@ -18,3 +24,36 @@ class TestThreadJobRunner(JobRunnerConformance):
     @pytest.fixture
     def runner(self) -> ThreadJobRunner:
         return ThreadJobRunner(workers=2)
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    try:
+        with redis_server(tmp_path_factory.mktemp("redis")) as server:
+            yield server
+    except ServerMissingError as missing:
+        skip_or_fail(str(missing))
+
+
+class _RunnerWithWorker(CeleryJobRunner):
+    """A runner whose worker is a thread of this process, from its start on."""
+
+    stop: Callable[[], object] = staticmethod(lambda: None)
+
+    def start(self, run_job: Callable[[str], None]) -> None:
+        from celery.contrib.testing.worker import start_worker
+
+        super().start(run_job)
+        worker = start_worker(self.app, perform_ping_check=False, queues=[*QUEUES.values(), "analytics.jobs"])
+        worker.__enter__()
+        self.stop = lambda: worker.__exit__(None, None, None)
+
+
+@pytest.mark.slow
+@pytest.mark.server
+class TestCeleryJobRunner(JobRunnerConformance):
+    @pytest.fixture
+    def runner(self, redis: RedisServer) -> Iterator[CeleryJobRunner]:
+        made = _RunnerWithWorker(redis.url)
+        yield made
+        made.stop()

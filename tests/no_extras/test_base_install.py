@@ -24,9 +24,17 @@ from analytics_core.testing.sample_data import make_shop
 
 PROJECT = Path(__file__).resolve().parents[2]
 MODULES_OF_EXTRAS = (
-    *("clickhouse_connect", "databricks", "duckdb", "duckdb_sqlalchemy", "holidays", "opentelemetry", "oracledb"),
-    *("polars", "psycopg", "psycopg2", "pydruid", "pyhive", "pymysql", "pyodbc", "pypdf", "redis", "snowflake"),
-    *("sqlalchemy_bigquery", "sqlglotc", "trino", "vl_convert"),
+    *(
+        "celery",
+        "clickhouse_connect",
+        "databricks",
+        "duckdb",
+        "duckdb_sqlalchemy",
+        "holidays",
+        "opentelemetry",
+    ),
+    *("oracledb", "polars", "psycopg", "psycopg2", "pydruid", "pyhive", "pymysql", "pyodbc", "pypdf", "redis"),
+    *("snowflake", "sqlalchemy_bigquery", "sqlglotc", "trino", "vl_convert"),
 )
 ENGINES = [
     spec for spec in map(installed_engines(()).get, installed_engines(()).names()) if spec.extra_name is not None
@@ -112,3 +120,11 @@ def test_a_holiday_says_which_extra_knows_it() -> None:
     with pytest.raises(errors.MissingExtraError) as caught:
         resolve_time_range("HOLIDAY('Christmas')", now=datetime(2026, 1, 1, tzinfo=UTC))
     assert line("holidays") in str(caught.value)
+
+
+def test_a_runner_on_celery_says_which_extra_brings_it() -> None:
+    from analytics_core.celery import CeleryJobRunner
+
+    with pytest.raises(errors.MissingExtraError) as caught:
+        CeleryJobRunner("redis://broker/0")
+    assert line("celery") in str(caught.value)

@@ -6,6 +6,7 @@ Exit codes: 0 all is well, 1 something broke, differs or is left out, 2 the call
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
 import os
 import signal
@@ -26,10 +27,12 @@ from analytics_core._records.report import RunState
 from analytics_core._records.settings import Settings
 from analytics_core._tools.atomic_files import write_atomically
 from analytics_core.errors import AnalyticsError, PayloadSchemaError, SettingsError
+from analytics_core.ports import JobRunner
 
 SOUND, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
 STORE: Final = f"{PREFIX}STORE"
 ACTING_AS: Final = f"{PREFIX}ACTING_AS"
+BROKER: Final = f"{PREFIX}BROKER"
 STORED: Final = "stored"
 """Stands for what the store holds, where a bundle may stand."""
 
@@ -104,14 +107,44 @@ def _lines(error: AnalyticsError) -> Iterator[str]:
 
 
 def _opened(call: argparse.Namespace, environ: Mapping[str, str]) -> AnalyticsCore:
+    if call.is_operator and call.core:
+        return _made_by(call.core)
     url = call.store or environ.get(STORE)
     if not url:
         raise SettingsError(f"name the metadata store: --store URL, or the variable {STORE}")
     file = url.removeprefix("sqlite:///").partition("?")[0]
     if url.startswith("sqlite:///") and not file.startswith("file:") and not Path(file).is_file():
         raise SettingsError(f"there is no metadata store {file!r}; one is made by AnalyticsCore, with its first people")
-    notifiers = notifiers_from_env(environ) if call.is_operator else ()
-    return AnalyticsCore(Settings.from_env(environ), metadata_url=url, notifiers=notifiers)
+    settings = Settings.from_env(environ)
+    if not call.is_operator:
+        return AnalyticsCore(settings, metadata_url=url)
+    jobs = _runner(call.broker or environ.get(BROKER))
+    return AnalyticsCore(settings, metadata_url=url, notifiers=notifiers_from_env(environ), jobs=jobs)
+
+
+def _made_by(path: str) -> AnalyticsCore:
+    """Return the core that a function of the host's makes; its errors are its own."""
+    module_name, _, name = path.partition(":")
+    try:
+        make: Callable[[], object] = getattr(importlib.import_module(module_name), name)
+    except (AttributeError, ValueError, ModuleNotFoundError) as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing is not None and not f"{module_name}.".startswith(f"{missing}."):
+            raise
+        raise SettingsError(f"--core {path!r} must name a function: myapp.core:make_core") from None
+    core = make()
+    if not isinstance(core, AnalyticsCore):
+        raise SettingsError(f"--core {path!r} returned no AnalyticsCore")
+    return core
+
+
+def _runner(broker: str | None) -> JobRunner | None:
+    """Return what hands jobs to a broker; None: they run in this process."""
+    if not broker:
+        return None
+    from analytics_core._core.adapters.celery_jobs import CeleryJobRunner
+
+    return CeleryJobRunner(broker)
 
 
 def _actor(call: argparse.Namespace, environ: Mapping[str, str]) -> int | str:
@@ -174,6 +207,14 @@ def serve(core: AnalyticsCore, call: argparse.Namespace) -> int:
     print(f"looks for due alerts and reports every {call.interval:g} s", flush=True)
     core.scheduler.serve(call.interval, stop=call.stop)
     return SOUND
+
+
+def worker(core: AnalyticsCore, call: argparse.Namespace) -> int:
+    """Run jobs that others submit to the broker, until it is stopped (SIGTERM, Ctrl-C); for as many machines as are."""
+    from analytics_core._core.worker import run_worker
+
+    queues = [name for name in call.queues.split(",") if name]
+    return run_worker(core, queues=queues, concurrency=call.concurrency)
 
 
 def runs(core: AnalyticsCore, call: argparse.Namespace) -> int:
@@ -256,7 +297,7 @@ def _write(path: str, content: bytes) -> None:
     write_atomically(path, content, mode=0o644)
 
 
-_OF_OPERATORS: Final = (tick, serve)
+_OF_OPERATORS: Final = (tick, serve, worker)
 """Verbs that need nobody to act."""
 
 
@@ -289,6 +330,14 @@ def _parser() -> argparse.ArgumentParser:
     ticking.add_argument("--verbose", action="store_true", help="say what came of it")
     serving = _verb(verbs, "serve", serve)
     serving.add_argument("--interval", type=float, default=30.0, metavar="SECONDS", help="between two looks")
+    working = _verb(verbs, "worker", worker)
+    working.add_argument(
+        "--queues", default="", metavar="NAMES", help="with commas between; those of all kinds of jobs"
+    )
+    working.add_argument("--concurrency", type=_count, metavar="N", help="so many jobs at a time; one a processor")
+    for operating in (ticking, serving, working):
+        operating.add_argument("--broker", metavar="URL", help=f"where jobs go, such as redis://host (or {BROKER})")
+        operating.add_argument("--core", metavar="MODULE:FUNCTION", help="what makes the core, in place of variables")
     telling = _verb(verbs, "runs", runs)
     telling.add_argument(
         "schedule", type=_id, nargs="*", metavar="ID", help="of which schedules; all where none is named"

@@ -13,8 +13,8 @@ from analytics_core.models.enums import RelativeTime
 PREFIX: Final = "ANALYTICS_CORE_"
 """What the names of all variables begin with."""
 
-OF_THE_COMMAND_LINE: Final = ("store", "acting_as")
-"""Further variables, which are no settings: the metadata store, and who acts."""
+OF_THE_COMMAND_LINE: Final = ("store", "acting_as", "broker")
+"""Further variables, which are no settings: the metadata store, who acts, and the broker of jobs."""
 
 _FLAGS: Final = {
     "true": True,
