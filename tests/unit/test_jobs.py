@@ -600,6 +600,15 @@ def test_closing_the_book_stops_what_runs_and_what_waits(desk: Any) -> None:
     assert (runs.state, waits.state, len(at.handler.begun)) == (JobState.STOPPED, JobState.STOPPED, 1)
 
 
+def test_a_book_that_closes_begins_no_job(desk: Any) -> None:
+    runner = HoldingRunner(is_local=False)
+    at = desk(runner=runner)
+    job = at.submit()
+    at.book.close()
+    runner.run(job.job_id)
+    assert (at.stored(job).state, at.handler.begun) == (JobState.PENDING, [])
+
+
 def test_no_queue_takes_all_workers() -> None:
     gate, done, begun = threading.Event(), threading.Event(), threading.Semaphore(0)
     works = {"hangs": lambda: (begun.release(), gate.wait(20)), "healthy": done.set}

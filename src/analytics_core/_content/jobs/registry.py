@@ -205,12 +205,12 @@ class JobRegistry:
 
     # ------------------------------------------------------------------------------------------------------- running
     def run(self, job_id: str) -> None:
-        """Run a job that waits, and record how it ends; nothing happens when it runs elsewhere or is over.
+        """Run a job that waits, and record how it ends; not one that runs elsewhere or is over, nor once `close` began.
 
         Raises nothing but what interrupts the process, so that runners need not care.
         """
         with self._guard:
-            if job_id in self._taken:  # a queue may hand out an id more than once
+            if self._is_closing or job_id in self._taken:  # a queue may hand out an id more than once
                 return
             self._taken.add(job_id)
         try:
