@@ -14,9 +14,9 @@ from tests.support.stores import empty_store, open_store
 
 from analytics_core._content.storage.store_backed import StoreLock
 from analytics_core._core.adapters.clock import SystemClock
-from analytics_core.ports import Lease, Lock
+from analytics_core.ports import ExtendableLock, Lease
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.lock import LockConformance
+from analytics_core.testing.conformance.lock import ExtendableLockConformance, LockConformance
 from analytics_core.testing.store.records import START
 
 
@@ -38,6 +38,15 @@ class FakeLock:
             self._retained[name] = owner, now + timedelta(seconds=ttl_s)
             return Lease(name=name, owner=owner, fencing_number=next(self._numbers))
 
+    def extend(self, lease: Lease, *, ttl_s: float) -> bool:
+        with self._guard:
+            now = self._clock.now()
+            owner, ends_on = self._retained.get(lease.name, ("", now))
+            if owner != lease.owner or ends_on <= now:
+                return False
+            self._retained[lease.name] = owner, now + timedelta(seconds=ttl_s)
+            return True
+
     def release(self, lease: Lease) -> bool:
         with self._guard:
             owner, ends_on = self._retained.get(lease.name, ("", self._clock.now()))
@@ -47,13 +56,13 @@ class FakeLock:
             return ends_on > self._clock.now()
 
 
-class TestFake(LockConformance):
+class TestFake(ExtendableLockConformance):
     @pytest.fixture
     def clock(self) -> FixedClock:
         return FixedClock(START)
 
     @pytest.fixture
-    def lock(self, clock: FixedClock) -> Lock:
+    def lock(self, clock: FixedClock) -> ExtendableLock:
         return FakeLock(clock)
 
     @pytest.fixture
