@@ -191,7 +191,7 @@ def test_a_server_in_trouble_makes_no_answer_late_wrong_or_lost(
     assert [one["rows"] for one in answers] == [[[most]] for most in range(2, 9)]
     assert max(costs.own_ms[1:]) < max(usual.own_ms) + LATE_MS
     warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert 1 <= len(warnings) <= 2
+    assert 1 <= len(warnings) <= 4  # not one an answer
 
 
 @pytest.mark.usefixtures("_without_collector")
