@@ -25,6 +25,7 @@ from analytics_core._engine.results.answer import ChartData, LimitEntry, QueryRe
 from analytics_core._engine.results.column_formats import ChartFormats
 from analytics_core._engine.results.dashboard_answer import DashboardChart, DashboardData
 from analytics_core._engine.results.plain_table import results_text
+from analytics_core._engine.results.readable import written_columns
 from analytics_core._engine.results.rows import ResultRows
 from analytics_core._tools.display.blocks import (
     CodeBlock,
@@ -351,8 +352,13 @@ def test_the_message_of_an_error_stays_as_it_is_for_programs() -> None:
     assert error.message == error.items()[0].message == f"no column {TURNED}"
 
 
+def mail_text(result: QueryResult) -> str:
+    written = written_columns(result, most_rows=5, formats=ChartFormats())
+    return results_text([result], [written], most_rows=5)
+
+
 def test_tables_of_mails_as_text_hold_nothing_that_turns_their_direction() -> None:
-    text = results_text([result_of({TURNED: [TURNED]})], most_rows=5, formats=ChartFormats())
+    text = mail_text(result_of({TURNED: [TURNED]}))
     assert all(sign.isprintable() or sign == "\n" for sign in text)
     assert text.count("txt.exe") == 2
 
@@ -365,7 +371,7 @@ def test_an_answer_of_a_dashboard_has_the_length_and_the_order_of_its_charts() -
 
 def test_tables_of_mails_as_text_have_numbers_at_the_right_and_nothing_else() -> None:
     table = {"name": ["a", "bcd"], "count": [5, None], "known": [True, False], "none": [None, None]}
-    text = results_text([result_of({**table, "paid": [Decimal(7), Decimal(100)]})], most_rows=5, formats=ChartFormats())
+    text = mail_text(result_of({**table, "paid": [Decimal(7), Decimal(100)]}))
     assert text.splitlines()[:4] == [
         "name  count  known  none  paid",
         "----  -----  -----  ----  ----",

@@ -28,6 +28,7 @@ from analytics_core._engine.results.column_formats import ChartFormats, MetricFo
 from analytics_core._engine.results.dashboard_answer import FilterState
 from analytics_core._engine.results.mail_table import results_html
 from analytics_core._engine.results.plain_table import results_text
+from analytics_core._engine.results.readable import written_columns
 from analytics_core._engine.results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.chart import Chart
@@ -64,7 +65,10 @@ _STYLE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartContent:
-    """A chart of a message with its answer, or with its rows in a file already."""
+    """A chart of a message with its answer, or with its rows in a file already.
+
+    `written` are the texts of the first rows of each result, column by column, where a message shows them.
+    """
 
     title: str
     results: tuple[QueryResult, ...] = ()
@@ -73,6 +77,7 @@ class ChartContent:
     digest: str = ""
     has_rows_in_file: bool = False
     formats: ChartFormats = field(default_factory=ChartFormats)
+    written: tuple[list[list[str]], ...] = ()
 
     @property
     def has_rows(self) -> bool:
@@ -101,14 +106,21 @@ class ContentMaker:
         self._actor = actor
         self._cancel = cancel
         self._queries = ChartQueries(runtime.content, actor)
+        self._charts_read: dict[int, Chart] = {}
 
     def title_of(self, schedule: ReportSchedule) -> str:
         """Return what the chart or dashboard of a schedule is called; AccessError where the actor may not read it."""
         if schedule.chart_id is not None:
-            return self._queries.chart(schedule.chart_id).slice_name
+            return self._chart_of(schedule.chart_id).slice_name
         with self._runtime.content.store.unit_of_work() as unit:
             found = Dashboards(self._runtime.content, self._actor)._reader(unit).dashboard(schedule.dashboard_id or 0)
         return found.dashboard_title or f"dashboard {found.id}"
+
+    def _chart_of(self, chart_id: int) -> Chart:
+        """Return a chart that the actor may read, the same for all of a message."""
+        if chart_id not in self._charts_read:
+            self._charts_read[chart_id] = self._queries.chart(chart_id)
+        return self._charts_read[chart_id]
 
     def link_of(self, schedule: ReportSchedule) -> str | None:
         """Return the address of the chart or dashboard at the host; None where the host has none."""
@@ -170,7 +182,7 @@ class ContentMaker:
         drawn = pictures.of_dashboard(dashboard) if dashboard else pictures.of_chart(charts[0].chart, charts[0].results)
         files = (*self._files(charts, _files_of(schedule), facts), *pictures.files(drawn, name=_file_name(facts.title)))
         images = pictures.images(drawn, name=_file_name(facts.title))
-        text_charts = charts if report_format == ReportFormat.TEXT else ()
+        text_charts = tuple(map(_written, charts)) if report_format == ReportFormat.TEXT else ()
         body = _Body(
             heading=facts.name,
             title=facts.title,
@@ -198,7 +210,7 @@ class ContentMaker:
     # ---------------------------------------------------------------------------------------------------- answers
     def _charts(self, schedule: ReportSchedule, dashboard: AnsweredDashboard | None) -> Iterator[ChartContent]:
         if schedule.chart_id is not None:
-            made = self._chart(self._queries.chart(schedule.chart_id), streams=self._streams(schedule))
+            made = self._chart(self._chart_of(schedule.chart_id), streams=self._streams(schedule))
             yield replace(made, formats=self._formats(schedule, schedule.chart_id))
             return
         answers = () if dashboard is None else dashboard.data.charts
@@ -322,6 +334,12 @@ def _answered(title: str, ask: Callable[[], ChartData]) -> ChartContent:
         raise error.at(title) from None
 
 
+def _written(chart: ChartContent) -> ChartContent:
+    """Return a chart with the texts of its first rows, which the plain text and the page of a message share."""
+    texts = [written_columns(result, most_rows=TEXT_ROWS, formats=chart.formats) for result in chart.results]
+    return replace(chart, written=tuple(texts))
+
+
 def _csv_files(chart: ChartContent) -> Iterator[Attachment]:
     several = len(chart.results) > 1
     for number, result in enumerate(chart.results, 1):
@@ -383,7 +401,7 @@ class _Body:
         words = "".join(markdown(word) or "" for word in self.words)
         tables = "".join(
             (f"<h2>{escape(title)}</h2>" if (title := self._title(chart)) else "")
-            + results_html(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)
+            + results_html(chart.results, chart.written, most_rows=TEXT_ROWS)
             for chart in self.charts
         )
         images = "".join(
@@ -405,7 +423,7 @@ class _Body:
         return "" if len(self.charts) == 1 and chart.title == self.title else chart.title
 
     def _table(self, chart: ChartContent) -> str:
-        return results_text(chart.results, most_rows=TEXT_ROWS, formats=chart.formats)
+        return results_text(chart.results, chart.written, most_rows=TEXT_ROWS)
 
 
 def _below(facts: RunFacts) -> Iterator[str]:

@@ -190,10 +190,11 @@ class RunDispatcher:
         self, flight: _Flight, unit: UnitOfWork, schedule: ReportSchedule, run: ReportExecution, store_time: datetime
     ) -> ReportExecution:
         """Store a run that is begun now, with its job where its turn comes at once and there is room."""
-        if not self._turns.is_free(queue_of(schedule)):
+        turn = _turn_of(run, schedule)
+        if not self._turns.is_free(turn.queue):
             return unit.report_executions.add(run, actor_id=None)
         taken = unit.report_executions.add(replace(run, job_id=flight.job_id, attempts=1), actor_id=None)
-        flight.turn = _turn_of(taken, schedule)
+        flight.turn = replace(turn, run=taken)
         try:
             flight.job = self._jobs.add(unit, self._job_of(flight.turn, flight.job_id), store_time)
         except JobError:

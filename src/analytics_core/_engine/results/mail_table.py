@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from html import escape
 from typing import Final
 
 from analytics_core._engine.frames.frame import FrameColumn
 from analytics_core._engine.results.answer import QueryResult
-from analytics_core._engine.results.column_formats import ChartFormats
-from analytics_core._engine.results.readable import is_long, ledger, written_texts
+from analytics_core._engine.results.readable import is_long, ledger
 
 _DISPLAYED_CHARACTERS: Final = 200
 
 
-def results_html(results: Sequence[QueryResult], *, most_rows: int, formats: ChartFormats) -> str:
+def results_html(results: Sequence[QueryResult], written: Sequence[list[list[str]]], *, most_rows: int) -> str:
     """Return one table for each result: its first rows, and below how many there are, what cut them, and notes.
 
-    Columns of numbers have the class `n`, those of long texts `t`; `formats` write the values for people.
+    Columns of numbers have the class `n`, those of long texts `t`; the rows are as `written_columns` gives them.
     """
-    return "".join(_result_html(result, most_rows, formats) for result in results)
+    return "".join(map(partial(_result_html, most_rows=most_rows), results, written))
 
 
-def _result_html(result: QueryResult, most_rows: int, formats: ChartFormats) -> str:
+def _result_html(result: QueryResult, written: list[list[str]], *, most_rows: int) -> str:
     if result.error is not None:
         return f"<p><b>{escape(result.status.value)}</b>: {escape(result.error)}</p>"
     frame = result.row_set.frame
     if not frame.columns:
         return f"<pre>{escape(result.query)}</pre>"
-    columns = [_column_html(column, result, most_rows, formats) for column in frame.columns]
+    columns = [_column_html(column, texts, result) for column, texts in zip(frame.columns, written, strict=True)]
     head, *body = map("".join, zip(*columns, strict=True))
     rows = "".join([f"<tr>{row}</tr>" for row in body])
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
@@ -38,9 +38,8 @@ def _result_html(result: QueryResult, most_rows: int, formats: ChartFormats) -> 
     )
 
 
-def _column_html(column: FrameColumn, result: QueryResult, most_rows: int, formats: ChartFormats) -> list[str]:
+def _column_html(column: FrameColumn, texts: Sequence[str], result: QueryResult) -> list[str]:
     """Return the head of a column and its cells."""
-    texts = written_texts(column.name, column.head(most_rows), result, formats)
     name = "n" if column.kind.is_numeric else "t" if is_long(texts) else ""
     mark = f' class="{name}"' if name else ""
     head = _cell(result.verbose_names.get(column.name) or column.name)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from analytics_core._engine.results.answer import QueryResult
-from analytics_core._engine.results.column_formats import ChartFormats
-from analytics_core._engine.results.readable import ledger, written_texts
+from analytics_core._engine.results.readable import ledger
 
 _WIDEST: Final = 40
 _TURNING: Final = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
@@ -15,19 +15,17 @@ _CONTROLS: Final = dict.fromkeys((*range(32), *range(127, 160), *_TURNING), " ")
 """What would begin a line that is none of the table's, such as a line break, or turn the direction of one."""
 
 
-def results_text(results: Sequence[QueryResult], *, most_rows: int, formats: ChartFormats) -> str:
-    """Return one table for each result, with its first rows; numbers stand at the right."""
-    return "\n\n".join(_result_text(result, most_rows, formats) for result in results)
+def results_text(results: Sequence[QueryResult], written: Sequence[list[list[str]]], *, most_rows: int) -> str:
+    """Return one table for each result: its first rows, as `written_columns` gives them, numbers at the right."""
+    return "\n\n".join(map(partial(_result_text, most_rows=most_rows), results, written))
 
 
-def _result_text(result: QueryResult, most_rows: int, formats: ChartFormats) -> str:
+def _result_text(result: QueryResult, written: list[list[str]], *, most_rows: int) -> str:
     frame = result.frame
-    columns = [column.head(most_rows) for column in frame.columns]
     heads = [_cell(result.verbose_names.get(name) or name) for name in frame.names]
-    written = (written_texts(name, column, result, formats) for name, column in zip(frame.names, columns, strict=True))
-    texts = [[_cell(text) for text in column] for column in written]
+    texts = [list(map(_cell, column)) for column in written]
     widths = [max(map(len, (head, *column))) for head, column in zip(heads, texts, strict=True)]
-    at_right = [_are_numbers(column) for column in columns]
+    at_right = [_are_numbers(column.head(most_rows)) for column in frame.columns]
     rows = zip(*texts, strict=True)
     lines = [_line(line, widths, at_right) for line in (heads, ["-" * width for width in widths], *rows)]
     return "\n".join([*lines, ledger(result, most_rows, names_setter=False), *(f"- {note}" for note in result.notes)])

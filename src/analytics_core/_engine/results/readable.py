@@ -41,6 +41,12 @@ def written_texts(name: str, values: Sequence[Any], result: QueryResult, formats
     return formats.of(name, result.label_map.get(name, ())).texts(values, readable_texts)
 
 
+def written_columns(result: QueryResult, *, most_rows: int, formats: ChartFormats) -> list[list[str]]:
+    """Return the texts of the first rows of a result, column by column, as the formats of its chart write them."""
+    columns = result.row_set.frame.columns
+    return [written_texts(column.name, column.head(most_rows), result, formats) for column in columns]
+
+
 def is_long(texts: Sequence[str]) -> bool:
     """Tell whether a column has texts that need several lines."""
     return any(len(text) > _LONGEST_LINE for text in texts)
