@@ -145,6 +145,21 @@ def engines(session: nox.Session) -> None:
 
 
 @nox.session
+def engine(session: nox.Session) -> None:
+    """Ask a database of yours the acceptance cases, and write a report to send us: `nox -s engine -- URL`.
+
+    It makes the tables of the example data in an empty database or schema, and drops them at the end. `--with PACKAGE`
+    installs a driver first, such as an extra of ours: `-- --with "-e.[snowflake]" URL`.
+    """
+    _require_shared(session)
+    words = [*session.posargs]
+    drivers = [words.pop(place + 1) for place in reversed(range(len(words))) if words[place] == "--with"]
+    _install(session, ENGINES, *drivers)
+    rest = [word for word in words if word != "--with"]
+    session.run("python", "tests/acceptance/run_on_account.py", str(SHARED / "acceptance"), *rest)
+
+
+@nox.session
 def superset_examples(session: nox.Session) -> None:
     """Load the example exports of the peer, out of its package (downloaded, not installed), and ask all of them."""
     _install(session, ENGINES, "pip")

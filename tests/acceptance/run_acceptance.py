@@ -46,8 +46,8 @@ def main() -> int:
         with ThreadPoolExecutor(max_workers=2) as pool:
             list(pool.map(lambda item: _load(*item, arguments.cases), uris.items()))
         chosen = Path(folder) / "cases"
-        _choose_cases(arguments, chosen)
-        reports = {name: _compare(name, uri, arguments, chosen) for name, uri in uris.items()}
+        choose_cases(arguments, chosen)
+        reports = {name: compare_with_recordings(name, uri, arguments, chosen) for name, uri in uris.items()}
         different = _same_on_all(uris, arguments.cases, chosen)
     return _print_outcome(reports, different)
 
@@ -76,7 +76,7 @@ def _load(name: str, uri: str, cases: Path) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-def _choose_cases(arguments: argparse.Namespace, chosen: Path) -> None:
+def choose_cases(arguments: argparse.Namespace, chosen: Path) -> None:
     """Put the cases of this run into a folder of their own, those of known form data with the payload built of them."""
     chosen.mkdir()
     kinds = ChartKinds()
@@ -92,7 +92,7 @@ def _choose_cases(arguments: argparse.Namespace, chosen: Path) -> None:
         (chosen / path.name.removesuffix(".gz")).write_text(json.dumps(built))
 
 
-def _compare(name: str, uri: str, arguments: argparse.Namespace, chosen: Path) -> dict[str, Any]:
+def compare_with_recordings(name: str, uri: str, arguments: argparse.Namespace, chosen: Path) -> dict[str, Any]:
     """Run `compare.py` for one engine and return its report."""
     report = chosen.parent / f"{name}.json"
     command = [sys.executable, str(arguments.cases / "compare.py"), str(chosen), "--any-engine", "--label-map"]
