@@ -121,7 +121,9 @@ def _loads(place: Place, processes: int, threads: int, *, is_cached: bool) -> li
     """Return what so many processes did at once."""
     spawning = multiprocessing.get_context("spawn")
     begin, loads = spawning.Barrier(processes), spawning.Queue()
-    workers = [spawning.Process(target=_serve, args=(place, threads, is_cached, begin, loads)) for _ in range(processes)]
+    workers = [
+        spawning.Process(target=_serve, args=(place, threads, is_cached, begin, loads)) for _ in range(processes)
+    ]
     for worker in workers:
         worker.start()
     found = [loads.get(timeout=place.seconds + 120) for _ in workers]
@@ -191,7 +193,9 @@ def compare(*, seconds: float) -> Iterator[Ratio | Unmeasured | str]:
             for is_cached in (True, False):
                 for processes in PROCESSES:
                     for threads in THREADS:
-                        yield _line(_loads(place, processes, threads, is_cached=is_cached), processes, threads, is_cached)
+                        yield _line(
+                            _loads(place, processes, threads, is_cached=is_cached), processes, threads, is_cached
+                        )
 
 
 def _line(loads: list[Load], processes: int, threads: int, is_cached: bool) -> str:
