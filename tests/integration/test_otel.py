@@ -27,7 +27,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.guests import QUERY, ROWS, GuestWorld, context, guest_world
 from tests.support.reports import ReportWorld, report_world
 
-from analytics_core import errors
+from analytics_core import AnalyticsCore, errors
 from analytics_core.otel import OpenTelemetryObserver
 from analytics_core.ports import Observation, ObservationKind
 from analytics_core.testing import InlineJobRunner
@@ -45,6 +45,12 @@ class Telemetry:
         self.traces.add_span_processor(SimpleSpanProcessor(self.exporter))
         self.meters = MeterProvider([self.reader], shutdown_on_exit=False)
         self.observer = OpenTelemetryObserver(self.traces, self.meters)
+
+    def settle(self, core: AnalyticsCore) -> None:
+        """Have the database asked, so that its pool has a connection, and forget all spans until then."""
+        core.sql("SELECT 1 AS settled")
+        until(lambda: "question sql" in {span.name for span in self.exporter.get_finished_spans()})
+        self.exporter.clear()
 
     def spans(self, *names: str) -> list[ReadableSpan]:
         """Return the spans in the order in which they ended, once they have, which must have these names."""
@@ -74,10 +80,11 @@ def attributes(span: ReadableSpan) -> dict[str, Any]:
 
 
 def is_part(part: ReadableSpan, parent: ReadableSpan) -> bool:
-    """Tell whether a span is the child of another and lies within it, but for what clocks leave open."""
-    inside = (parent.start_time or 0) <= (part.start_time or 0) and (part.end_time or 0) <= (parent.end_time or 0) + 1e6
+    """Tell whether a span is the child of another; it lies within it, but for what two clocks leave open."""
+    assert None not in (part.start_time, part.end_time, parent.start_time, parent.end_time)
+    assert parent.start_time <= part.start_time <= part.end_time <= parent.end_time + 1e8  # type: ignore[operator]  # see above
     ids = part.parent is not None and part.parent.span_id == parent.context.span_id
-    return ids and inside and part.context.trace_id == parent.context.trace_id
+    return ids and part.context.trace_id == parent.context.trace_id
 
 
 @pytest.fixture
@@ -88,9 +95,7 @@ def telemetry() -> Telemetry:
 @pytest.fixture
 def world(tmp_path: Path, telemetry: Telemetry) -> Iterator[GuestWorld]:
     with guest_world(f"sqlite:///{tmp_path}/shop.db", observer=telemetry.observer) as made:
-        made.admin.sql("SELECT COUNT(*) AS n FROM sales")  # so that the pool has a connection
-        until(lambda: "question sql" in {span.name for span in telemetry.exporter.get_finished_spans()})
-        telemetry.exporter.clear()
+        telemetry.settle(made.admin)
         yield made
         assert not trace.get_current_span().get_span_context().is_valid
 
@@ -167,7 +172,7 @@ def test_a_job_is_within_the_span_it_was_submitted_in(world: GuestWorld, telemet
 def test_spans_of_a_report_are_one_trace(tmp_path: Path, telemetry: Telemetry) -> None:
     with report_world(tmp_path, jobs=InlineJobRunner(), observer=telemetry.observer) as world:
         world.report(report_format="PNG")
-        telemetry.exporter.clear()
+        telemetry.settle(world.admin)
         world.pass_time()
     names = ("query sqlite", "question full", "picture png", "delivery Email", "report Report", "process report")
     statement, question, picture, delivery, report, job = telemetry.spans(*names)

@@ -89,6 +89,14 @@ class Recorder:
         return taken
 
 
+def settle(core: AnalyticsCore, recorder: Recorder) -> None:
+    """Have the database asked, so that its pool has a connection, and forget all that was heard until then."""
+    core.sql("SELECT 1 AS settled")
+    with recorder._arrived:
+        assert recorder._arrived.wait_for(lambda: "sql" in {one.result_type for one in recorder.heard}, PATIENCE_S)
+        recorder.heard.clear()
+
+
 def span(observation: Observation) -> NumberedSpan:
     assert isinstance(observation.span, NumberedSpan)
     assert observation.span.kind is observation.kind
@@ -107,10 +115,7 @@ def recorder() -> Recorder:
 @pytest.fixture
 def world(tmp_path: Path, recorder: Recorder) -> Iterator[GuestWorld]:
     with guest_world(f"sqlite:///{tmp_path}/shop.db", observer=recorder) as made:
-        deadline = time.monotonic() + 0.2
-        while time.monotonic() < deadline:  # what making the world asked is told
-            recorder.heard.clear()
-            time.sleep(0.01)
+        settle(made.admin, recorder)
         yield made
         assert recorder._present.get() is None
 
@@ -244,6 +249,19 @@ def test_authorizations_and_renewals_are_sign_ins(recorder: Recorder, answer: An
     assert "t0ken" not in repr([renewal, authorization])
 
 
+def test_questions_of_a_dashboard_are_parts_of_what_its_data_were_read_in(
+    world: GuestWorld, recorder: Recorder
+) -> None:
+    """Although each is answered in a thread of its own."""
+    outer = recorder.begin(QUESTION)
+    assert isinstance(outer, NumberedSpan)
+    world.admin.dashboards.data(1)
+    outer.leave()
+    with recorder._arrived:
+        recorder._arrived.wait_for(lambda: sum(one.kind is QUESTION for one in recorder.heard) == 2, PATIENCE_S)
+    assert [span(one).parent for one in recorder.heard if one.kind is QUESTION] == [outer.number] * 2
+
+
 # ----------------------------------------------------------------------------------------------- jobs and their parts
 def test_a_job_is_a_part_of_what_it_was_submitted_in_in_whichever_thread(world: GuestWorld, recorder: Recorder) -> None:
     outer = recorder.begin(QUESTION)
@@ -313,7 +331,7 @@ def test_a_report_is_a_part_of_its_job_and_its_pictures_and_deliveries_are_parts
     reporting: ReportWorld, recorder: Recorder
 ) -> None:
     reporting.report(report_format="PNG")
-    recorder.heard.clear()
+    settle(reporting.admin, recorder)
     reporting.clock.advance(reporting.clock.now().replace(hour=13, minute=2) - reporting.clock.now())
     reporting.host.scheduler.tick()
     heard = until_a_job_is_over(recorder)[:6]  # a slow machine may look for what is due behind it meanwhile
@@ -330,7 +348,7 @@ def test_a_report_is_a_part_of_its_job_and_its_pictures_and_deliveries_are_parts
 
 def test_an_alert_that_fails_is_observed_by_its_type(reporting: ReportWorld, recorder: Recorder) -> None:
     reporting.alert(sql="SELECT nowhere FROM orders")
-    recorder.heard.clear()
+    settle(reporting.admin, recorder)
     reporting.pass_time()
     report, job = [one for one in until_a_job_is_over(recorder) if one.kind in (REPORT, JOB)][:2]
     assert report.result_type == "Alert"
