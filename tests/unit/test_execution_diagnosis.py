@@ -180,6 +180,16 @@ SEEN = [
     ("mysql", "(2013, 'Lost connection to MySQL server during query')", E.CONNECTION_HOST_DOWN_ERROR, "closed"),
     ("clickhouse", "Code: 60. DB::Exception: Table default.hidden doesn't exist", E.TABLE_DOES_NOT_EXIST_ERROR, ""),
     ("clickhouse", "Code: 62. DB::Exception: Syntax error: hidden", E.SYNTAX_ERROR, ""),
+    ("clickhouse", "Received ClickHouse exception, code: 60, server response: Code: 60. DB::Exception: Unknown table "
+     "expression identifier 'nosuch'. In scope SELECT 1. (UNKNOWN_TABLE)", E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
+    ("clickhouse", "Code: 184. DB::Exception: Aggregate function count() is inside", E.SYNTAX_ERROR, "aggregate"),
+    ("clickhouse", "Code: 6. DB::Exception: 'hidden' as Int32", E.GENERIC_DB_ENGINE_ERROR, "converted"),
+    ("clickhouse", "Setting join_use_nulls is readonly", E.CONNECTION_DATABASE_PERMISSIONS_ERROR, "readonly = 2"),
+    ("spark", "TExecuteStatementResp(status=TStatus(statusCode=3, infoMessages=[\"*org.apache.hive.service.cli."
+     "HiveSQLException:Error running query: [TABLE_OR_VIEW_NOT_FOUND] org.apache.spark.sql.AnalysisException: "
+     "[TABLE_OR_VIEW_NOT_FOUND] The table or view `nosuch` was", E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
+    ("spark", "org.apache.hive.service.cli.HiveSQLException: Error running query: [CAST_INVALID_INPUT] org.apache."
+     "spark.SparkNumberFormatException: The value 'hidden' of", E.GENERIC_DB_ENGINE_ERROR, "converted"),
     ("trino", "TrinoUserError(name=TABLE_NOT_FOUND, message=\"line 1:15: Table 'a.b.c' does not exist\")",
      E.TABLE_DOES_NOT_EXIST_ERROR, "a.b.c"),
     ("trino", "name=COLUMN_NOT_FOUND, message=\"line 1:8: Column 'nocol' cannot be resolved\"",

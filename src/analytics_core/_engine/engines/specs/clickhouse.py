@@ -121,7 +121,7 @@ _ERRORS = (
         (r"Name or service not known|getaddrinfo", meanings.UNKNOWN_HOST),
         (r"Connection refused", meanings.REFUSED_PORT),
         (r"Read timed out", meanings.TIMEOUT),
-        (r"\ASetting \w+ is unknown or readonly", _FIXED_SETTINGS),
+        (r"\ASetting \w+ is readonly", _FIXED_SETTINGS),
     ),
 )
 _HARMLESS = "numbers numbers_mt one zeros zeros_mt tables columns databases functions"

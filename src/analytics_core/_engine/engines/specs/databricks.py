@@ -1,6 +1,6 @@
 """Databricks, and Spark (Hive's protocol) with the same functions; sessions run in UTC.
 
-Not run here; written from the documentation.
+Databricks is not run; written from the documentation. The session `engines` runs Spark 4.3.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ def _is_file(name: str) -> bool:
     return "/" in name
 
 
+_UNSORTED = meanings.MISPLACED.said(
+    "the engine does not sort by an aggregate where HAVING has one that is not selected; select it, or sort otherwise"
+)
 _ERRORS = (
     *meanings.patterns(
         (r"TABLE_OR_VIEW_NOT_FOUND(?:.*view `(?P<table>[^`]+)`)?", meanings.NO_TABLE),
@@ -43,11 +46,12 @@ _ERRORS = (
         (r"UNRESOLVED_ROUTINE", meanings.NO_NAMED_FUNCTION),
         (r"PARSE_SYNTAX_ERROR", meanings.SYNTAX),
         (r"(?:MISSING_AGGREGATION|MISSING_GROUP_BY)", meanings.NOT_GROUPED),
+        (r"UNSUPPORTED_EXPR_FOR_OPERATOR", _UNSORTED),
         (r"(?:PERMISSION_DENIED|INSUFFICIENT_PERMISSIONS)", meanings.DENIED_ANY),
         (r"DIVIDE_BY_ZERO", meanings.ZERO),
         (r"(?:ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE)", meanings.OVERFLOW),
         (r"CAST_INVALID_INPUT", meanings.BAD_VALUE),
-        after=r"\A[^\['\"]{0,80}\[",
+        after=r"\A(?:TExecuteStatementResp\(.{0,60}infoMessages=\[.\*)?[^\['\"]{0,80}\[",
     ),
     *meanings.patterns(
         (r"Invalid access token|\b40[13]\b", meanings.BAD_LOGIN),
