@@ -20,6 +20,12 @@ nox.options.sessions = ["tests", "lint", "types", "contracts", "docs", "acceptan
 TESTED_EXTRAS = ("duckdb", "postgres", "mysql", "fast", "polars", "holidays", "excel", "charts", "otel")
 ENGINES = "-e.[duckdb,postgres,mysql,fast,test]"
 SHARED = Path(os.environ.get("ANALYTICS_CORE_SHARED", "../shared"))
+CLUSTERS = (
+    *("-e.[clickhouse,spark]", "chdb>=4.4", "pyspark>=4.1"),
+    *("datafusion>=55", "pglast>=8.7", "zetasql>=0.1.5"),
+)
+"""What the session `engines` needs: drivers and servers, and parsers of golden SQL; about 1.2 GB."""
+
 FAST = (
     *("tests/unit/test_operation_forecast.py", "tests/unit/test_operation_resample.py"),
     *("tests/unit/test_operation_boxplot.py", "tests/unit/test_operation_diff.py", "tests/unit/test_stored_bytes.py"),
@@ -131,13 +137,14 @@ def acceptance(session: nox.Session) -> None:
 
 @nox.session
 def engines(session: nox.Session) -> None:
-    """Ask a real ClickHouse, embedded behind its HTTP, the acceptance cases beside the four, and attack it.
+    """Ask a real ClickHouse and Spark the acceptance cases beside the four, and attack them.
 
-    `-- --only text` narrows the cases and leaves the tests out.
+    ClickHouse is embedded behind its HTTP; Spark needs Java 17 and about half an hour. `-- --only text` narrows the
+    cases and `--engines sqlite,clickhouse` the engines; both leave the tests out.
     """
     _require_shared(session)
-    _install(session, ENGINES, "-e.[clickhouse]", "chdb>=4.4", "datafusion>=55", "pglast>=8.7", "zetasql>=0.1.5")
-    every = ("--engines", "sqlite,duckdb,postgresql,mariadb,clickhouse")
+    _install(session, ENGINES, *CLUSTERS)
+    every = ("--engines", "sqlite,duckdb,postgresql,mariadb,clickhouse,spark")
     session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *every, *session.posargs)
     if not session.posargs:
         share = {"ANALYTICS_CORE_ATTACK_SHARE": os.environ.get("ANALYTICS_CORE_ATTACK_SHARE", "8")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,17 @@ COLUMN_FIELDS = ("verbose_name", "expression", "python_date_format", "is_dttm", 
 METRIC_FIELDS = ("metric_name", "expression", "verbose_name", "metric_type", "d3format")
 
 
+def spark_name(table: str) -> str:
+    """Return the name that a table has in Spark, which takes letters of ASCII, digits and underscores alone."""
+    return re.sub(r"\W", "_", table, flags=re.ASCII)
+
+
 class LoadedDatabase:
     """One database of example data behind the library's facade, its data sets registered when first asked for."""
 
     def __init__(self, uri: str, descriptions: dict[str, Any]) -> None:
         self._core = analytics_core.connect(uri).as_of(FROZEN_NOW)
+        self._is_spark = uri.startswith("hive:")
         self._descriptions = descriptions
         self._dataset_ids: dict[str, int] = {}
 
@@ -45,7 +52,8 @@ class LoadedDatabase:
 
     def _register(self, description: dict[str, Any]) -> int:
         """Create the dataset by reflection, then add what people said of it; return its id."""
-        created = self._core.datasets.create({"database": 1, "table_name": description["table"]})
+        table = spark_name(description["table"]) if self._is_spark else description["table"]
+        created = self._core.datasets.create({"database": 1, "table_name": table})
         found = {column.column_name: column for column in created.columns}
         changes = {
             "main_dttm_col": description["main_dttm_col"],

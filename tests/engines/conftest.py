@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.support.cluster_servers import ClickhouseServer, cluster_server
+from tests.support.cluster_servers import ClickhouseServer, SparkServer, cluster_server
 from tests.support.servers import PrivateServer, ServerMissingError
 
 
@@ -14,6 +14,16 @@ def clickhouse() -> Iterator[PrivateServer]:
     """A private ClickHouse."""
     try:
         with cluster_server(ClickhouseServer) as server:
+            yield server
+    except ServerMissingError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[PrivateServer]:
+    """A private Spark."""
+    try:
+        with cluster_server(SparkServer) as server:
             yield server
     except ServerMissingError as missing:
         pytest.skip(str(missing))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import signal
 import socket
@@ -36,12 +37,23 @@ class ClusterServer(PrivateServer):
         command = ["/bin/sh", "-c", _UNTIL_WE_END, "sh", *cls.command(folder, binaries, port)]
         with open(folder / "log", "wb") as log:
             shell = subprocess.Popen(
-                command, cwd=folder, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+                command,
+                cwd=folder,
+                env={**os.environ, **cls.variables()},
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         server = cls(folder, pid=shell.pid, port=port)
         server._shell = shell
         server.wait_until_ready()
         return server
+
+    @classmethod
+    def variables(cls) -> Mapping[str, str]:
+        """Return what the environment of the server has beside ours."""
+        return {}
 
     def stop(self) -> None:
         """Close the pipe, wait for the server's end, and remove its folder."""
@@ -97,7 +109,76 @@ class ClickhouseServer(ClusterServer):
         return self.url(database)
 
 
-CLUSTERS: Mapping[str, type[ClusterServer]] = {"clickhouse": ClickhouseServer}
+class SparkServer(ClusterServer):
+    """Spark's Thrift server (the pip package `pyspark`, and Java 17) with tables in a folder, forgotten at its end."""
+
+    name = "Spark"
+
+    @classmethod
+    def find_binaries(cls) -> Mapping[str, str]:
+        """Return what starts it."""
+        found = importlib.util.find_spec("pyspark")
+        if found is None or found.origin is None or importlib.util.find_spec("pyhive") is None:
+            raise ServerMissingError("Spark: no pip packages pyspark and pyhive")
+        if shutil.which("java") is None:
+            raise ServerMissingError("Spark: no java on this machine (openjdk-17-jre-headless)")
+        return {"submit": str(Path(found.origin).parent / "bin" / "spark-submit")}
+
+    @classmethod
+    def initialise(cls, folder: Path, binaries: Mapping[str, str]) -> None:
+        """Make nothing: the server makes its folder."""
+
+    @classmethod
+    def variables(cls) -> Mapping[str, str]:
+        """Return where Spark lies, and that it is for this machine alone."""
+        return {"SPARK_HOME": str(Path(cls.find_binaries()["submit"]).parents[1]), "SPARK_LOCAL_IP": "127.0.0.1"}
+
+    @classmethod
+    def command(cls, folder: Path, binaries: Mapping[str, str], port: int) -> Sequence[str]:
+        """Return the command; the package has no script for it."""
+        settings = {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.ui.enabled": "false",
+            "spark.sql.catalogImplementation": "in-memory",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.shuffle.partitions": "1",
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+            "spark.hadoop.hive.server2.thrift.port": str(port),
+            "spark.hadoop.hive.server2.thrift.bind.host": "127.0.0.1",
+            "spark.hadoop.hive.server2.authentication": "NOSASL",
+            "spark.hadoop.hive.server2.enable.doAs": "false",
+        }
+        options = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+        kind = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+        heap = ["--master", "local[2]", "--driver-memory", "1g"]
+        return [binaries["submit"], "--class", kind, *heap, *options, "spark-internal"]
+
+    def connect(self) -> Any:
+        """Return a DBAPI connection."""
+        from pyhive import hive
+
+        socket.create_connection(("127.0.0.1", self.port)).close()
+        return hive.connect(host="127.0.0.1", port=self.port, auth="NOSASL")
+
+    def driver_errors(self) -> tuple[type[Exception], ...]:
+        """Return the driver's root error."""
+        from pyhive import exc
+
+        return (exc.Error,)
+
+    def url(self, database: str) -> str:
+        """Return the URL of a database."""
+        return f"hive://127.0.0.1:{self.port}/{database}?auth=NOSASL"
+
+    def make_database(self) -> str:
+        """Make an empty database and return its URL."""
+        database = _fresh_name()
+        self.execute(f"CREATE DATABASE {database}")
+        return self.url(database)
+
+
+CLUSTERS: Mapping[str, type[ClusterServer]] = {"clickhouse": ClickhouseServer, "spark": SparkServer}
 """The servers by the names of their engines."""
 
 

@@ -111,6 +111,12 @@ FRAGMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "pattern": "NOT match(status, pat)",
             "thrown": "throwIf(status = 'CANARY') = 0",
         },
+        "spark": {
+            "cast": "CAST(status AS INT) > 0",
+            "division": "1 / zero > 0",
+            "overflow": "low * 2 > 0",
+            "raised": "CASE WHEN status LIKE 'C%' THEN CAST(status AS INT) ELSE 1 END = 1",
+        },
     }
 )
 
@@ -396,6 +402,7 @@ _SERIES = {
     "mysql": "(SELECT seq AS n FROM seq_1_to_{rows})",
     "sqlite": "(WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {rows}) SELECT n FROM c)",
     "clickhouse": "(SELECT number + 1 AS n FROM numbers({rows}))",
+    "spark": "(SELECT id + 1 AS n FROM range({rows}))",
 }
 _MOMENT = {
     "postgresql": "TIMESTAMP '2020-01-01' + n * INTERVAL '1 minute'",
@@ -403,6 +410,7 @@ _MOMENT = {
     "mysql": "TIMESTAMP('2020-01-01') + INTERVAL n MINUTE",
     "sqlite": "DATETIME('2020-01-01', '+' || n || ' minutes')",
     "clickhouse": "addMinutes(toDateTime64('2020-01-01', 6, 'UTC'), n)",
+    "spark": "TIMESTAMP '2020-01-01' + n * INTERVAL '1' MINUTE",
 }
 _PARTITIONS = {"postgresql": " PARTITION BY LIST (tenant_id)", "mysql": " PARTITION BY HASH (tenant_id) PARTITIONS 4"}
 _PARTS = {

@@ -47,6 +47,10 @@ def make_session(engine_name: str) -> Session:
         from analytics_core._engine.execution.sessions.clickhouse import ClickhouseSession
 
         chosen = ClickhouseSession
+    elif engine_name == "spark":
+        from analytics_core._engine.execution.sessions.spark import SparkSession
+
+        chosen = SparkSession
     return chosen()
 
 
@@ -74,6 +78,10 @@ def metadata_of(dialect: sa.Dialect) -> EngineMetadata:
         from analytics_core._engine.execution.sessions.clickhouse import ClickhouseMetadata
 
         return ClickhouseMetadata()
+    if dialect.name == "hive":
+        from analytics_core._engine.execution.sessions.spark import SparkMetadata
+
+        return SparkMetadata()
     return DuckdbMetadata() if dialect.name == "duckdb" else EngineMetadata()
 
 

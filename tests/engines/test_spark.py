@@ -1,0 +1,123 @@
+"""Spark itself: values, ends, errors, reflection, and whether row rules hold there."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+import sqlalchemy as sa
+from tests.support.cases import for_each
+from tests.support.cluster_servers import SparkServer
+from tests.support.execution import Target, limits, target
+from tests.support.fence_trials import Trials, fill, leaks, one_rule_each
+
+import analytics_core
+from analytics_core._engine.execution.cancel import CancelToken
+from analytics_core.errors import DatabaseError, ErrorType, StatementRefusedError, StatementStoppedError
+from analytics_core.errors import StatementTimeoutError as Late
+
+ENDLESS = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id < 0"
+TABLE = (
+    "CREATE TABLE orders USING parquet AS SELECT CAST(id AS INT) AS id, IF(id % 2 = 1, 'Bonn', NULL) AS city, "
+    "TIMESTAMP '2024-01-31 10:00:00.25' AS at, DATE '2024-01-31' AS day, "
+    "CAST(12345678901234567.123456789 AS DECIMAL(38, 9)) AS cost, ARRAY('a', 'b') AS tags FROM range(10)",
+    "CREATE VIEW cities AS SELECT city FROM orders",
+)
+
+
+@pytest.fixture(scope="module")
+def url(spark: SparkServer) -> str:
+    """A database with a table of ten orders and a view."""
+    made = spark.make_database()
+    engine = sa.create_engine(made)
+    with engine.connect() as connection:
+        for statement in TABLE:
+            connection.exec_driver_sql(statement.replace("%", "%%"), {})
+    engine.dispose()
+    return made
+
+
+@pytest.fixture
+def shop(url: str) -> Iterator[Target]:
+    with target(url, engine="spark") as opened:
+        yield opened
+
+
+def error_of(shop: Target, sql: str) -> DatabaseError:
+    with pytest.raises(DatabaseError) as caught:
+        shop.run(sql)
+    return caught.value
+
+
+def test_values_come_as_they_are_bound_ones_too(shop: Target) -> None:
+    text = "O'Hara\t\\ %(p)s"
+    sql = "SELECT %(p)s AS a, cost = %(cost)s AS b, '100%%' AS c FROM orders LIMIT 1"
+    assert shop.rows(sql, {"p": text, "cost": Decimal("12345678901234567.123456789")}) == [(text, True, "100%")]
+
+
+@for_each("sql", ["FROM orders INSERT INTO orders SELECT *", "INSERT INTO orders SELECT * FROM orders", "SET x = 1"])
+def test_a_text_that_does_not_begin_as_a_query_does_is_refused(sql: str, shop: Target) -> None:
+    with pytest.raises(StatementRefusedError):
+        shop.run(sql)
+    assert shop.rows("SELECT count(*) FROM orders") == [(10,)]
+
+
+def test_a_statement_ends_at_its_time_limit_and_the_server_goes_on(shop: Target) -> None:
+    with pytest.raises(Late):
+        shop.run(ENDLESS, limits=limits(timeout_s=2.0))
+    assert shop.rows("SELECT count(*) FROM orders") == [(10,)]
+
+
+def test_a_statement_is_stopped(shop: Target) -> None:
+    token = CancelToken()
+    threading.Timer(1.0, token.cancel).start()
+    began = time.monotonic()
+    with pytest.raises(StatementStoppedError):
+        shop.run(ENDLESS, cancel=token)
+    assert time.monotonic() - began < 15.0
+
+
+@for_each(
+    ("sql", "kind", "words"),
+    [
+        ("SELECT nosuch FROM orders", ErrorType.COLUMN_DOES_NOT_EXIST_ERROR, "no column nosuch"),
+        ("SELECT * FROM nosuch", ErrorType.TABLE_DOES_NOT_EXIST_ERROR, "no table nosuch"),
+        ("SELECT selec 1 1", ErrorType.SYNTAX_ERROR, ""),
+        ("SELECT city, count(*) FROM orders", ErrorType.SYNTAX_ERROR, "neither grouped"),
+        ("SELECT 1 / (id - id) FROM orders", ErrorType.GENERIC_DB_ENGINE_ERROR, "divides by zero"),
+        ("SELECT CAST(city AS INT) FROM orders", ErrorType.GENERIC_DB_ENGINE_ERROR, "cannot be converted"),
+    ],
+)
+def test_errors_say_what_is_wrong_in_our_words(sql: str, kind: ErrorType, words: str, shop: Target) -> None:
+    error = error_of(shop, sql)
+    assert error.error_type is kind, error.message
+    assert words in error.message
+    assert "Bonn" not in f"{error} {error.extra}"
+
+
+def test_tables_views_columns_and_types_are_read(url: str) -> None:
+    with analytics_core.connect(url) as core:
+        assert [(item.value, item.type) for item in core.databases.tables(1)] == [
+            ("cities", "view"),
+            ("orders", "table"),
+        ]
+        made = core.datasets.create({"database": 1, "table_name": "orders"})
+        assert [(column.column_name, column.type) for column in made.columns] == [
+            ("id", "INT"),
+            ("city", "STRING"),
+            ("at", "TIMESTAMP"),
+            ("day", "DATE"),
+            ("cost", "DECIMAL(38,9)"),
+            ("tags", "ARRAY<STRING>"),
+        ]
+
+
+def test_no_fragment_tells_of_a_hidden_row(spark: SparkServer) -> None:
+    with sa.create_engine(spark.make_database(), poolclass=sa.NullPool).connect() as connection:
+        fill(connection, "spark", 100)
+        tried, failed = leaks(connection, Trials("spark").make(one_rule_each("spark")))
+    assert failed == {}
+    assert tried > 100
