@@ -17,11 +17,14 @@ from pathlib import Path
 import pytest
 from tests.support.bundles import bundle, packed
 from tests.support.cases import for_each
+from tests.support.older_stores import OLDER, set_revision, stay_at
 from tests.support.reports import KEY as REPORT_KEY
 from tests.support.reports import chat, mail, report_world
 from tests.support.small_core import KEY, small_core
 
 from analytics_core import __version__
+from analytics_core._content.storage.migrate import HEAD, VERSION_TABLE
+from analytics_core._content.storage.store_engine import make_store_engine
 from analytics_core._core.command_line import main
 from analytics_core.ports import DeliveryState
 from analytics_core.testing import InlineJobRunner
@@ -76,6 +79,38 @@ def test_a_store_that_is_not_there_is_not_made(call: Call, folder: Path, verb: t
     done = call(*verb, ANALYTICS_CORE_STORE=f"sqlite:///{folder}/mata.db")
     assert (done.returncode, "there is no metadata store" in done.stderr) == (2, True)
     assert not (folder / "mata.db").exists()
+
+
+def test_the_store_is_migrated_when_somebody_says_so(call: Call, folder: Path, tmp_path: Path) -> None:
+    url = f"sqlite:///{folder}/older.db"
+    engine = make_store_engine(url)
+    stay_at(engine, OLDER, tmp_path)
+    engine.dispose()
+    alone = {"ANALYTICS_CORE_STORE": url, "ANALYTICS_CORE_SECRET_KEY": None, "ANALYTICS_CORE_ACTING_AS": None}
+    before = (folder / "older.db").read_bytes()
+    tried = call("migrate", "--dry-run", **alone)
+    assert (tried.returncode, tried.stderr) == (0, "")
+    assert tried.stdout.startswith(f"-- {HEAD}: ")
+    assert f"UPDATE {VERSION_TABLE} SET version_num='{HEAD}'" in tried.stdout
+    assert (folder / "older.db").read_bytes() == before
+    ticked = call("tick", ANALYTICS_CORE_STORE=url, ANALYTICS_CORE_MIGRATE_ON_OPEN="false")
+    assert (ticked.returncode, call("migrate", "--dry-run", **alone).stdout) == (0, tried.stdout)
+    done, again, nothing = (call("migrate", *more, **alone) for more in ([], [], ["--dry-run"]))
+    assert [(one.returncode, one.stderr) for one in (done, again, nothing)] == [(0, "")] * 3
+    assert done.stdout.startswith(f"{HEAD}: ")
+    assert again.stdout == f"nothing to do: the tables have all that this version knows (revision {HEAD})\n"
+    assert nothing.stdout == f"-- {again.stdout}"
+
+
+def test_a_store_that_cannot_be_migrated_ends_with_two(call: Call, folder: Path) -> None:
+    for how in ([], ["--dry-run"]):
+        missing = call("migrate", *how, ANALYTICS_CORE_STORE=f"sqlite:///{folder}/mata.db")
+        assert (missing.returncode, "there is no metadata store" in missing.stderr) == (2, True)
+        engine = make_store_engine(f"sqlite:///{folder}/meta.db")
+        set_revision(engine, "9999")
+        engine.dispose()
+        newer = call("migrate", *how)
+        assert (newer.returncode, "a newer version wrote it" in newer.stderr, newer.stdout) == (2, True, "")
 
 
 @pytest.mark.slow

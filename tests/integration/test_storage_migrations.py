@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
@@ -26,7 +28,7 @@ from analytics_core._records.repositories import ListQuery
 from analytics_core.errors import SettingsError, StoreUnavailableError
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.store.kinds import KINDS, filled, store_named
-from analytics_core.testing.store.records import START, a_database, a_dataset
+from analytics_core.testing.store.records import START, a_chart, a_database, a_dataset
 
 SUPPORT = Path(__file__).parents[1] / "support"
 CLOCK = FixedClock(START)
@@ -64,6 +66,18 @@ def later_history(tmp_path):
     shutil.copytree(MIGRATIONS, history, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(SUPPORT / "later_migration.py", history / "versions" / "r9999_later.py")
     return history
+
+
+@pytest.fixture
+def history_of_the_line(tmp_path):
+    """A history with a later revision of the line that the code's tables are of."""
+    history = shutil.copytree(MIGRATIONS, tmp_path / "line", ignore=shutil.ignore_patterns("__pycache__"))
+    later = (SUPPORT / "later_migration.py").read_text(encoding="utf-8").replace('"9999"', f'"{LATER_OF_THE_LINE}"')
+    (history / "versions" / f"r{LATER_OF_THE_LINE}_later.py").write_text(later, encoding="utf-8")
+    return history
+
+
+LATER_OF_THE_LINE = f"{HEAD[:2]}99"
 
 
 def start_together(*arguments, processes=4):
@@ -253,6 +267,64 @@ def test_a_store_of_a_newer_version_of_the_library_is_left_alone(engine, url, la
     with pytest.raises(SettingsError, match="newer version"), open_store(url, CLOCK):
         pass
     assert version_rows(engine) == ["9999"]
+
+
+@pytest.mark.parametrize("make_url", ONE_SERVER, indirect=True)
+def test_a_store_of_a_later_revision_of_the_line_is_used(engine, url, history_of_the_line):
+    migrate(engine, history=history_of_the_line, head=LATER_OF_THE_LINE)
+    with open_store(url, CLOCK) as store, store.unit_of_work() as unit:
+        assert unit.charts.get(unit.charts.append(a_chart("new"), actor_id=None)).slice_name == "new"
+        assert store.table_revision() == LATER_OF_THE_LINE
+    assert version_rows(engine) == [LATER_OF_THE_LINE]
+
+
+@pytest.mark.parametrize("make_url", ONE_SERVER, indirect=True)
+def test_a_process_that_a_later_revision_of_its_line_overtook_goes_on(engine, url, history_of_the_line):
+    with open_store(url, CLOCK) as store:
+        with store.unit_of_work() as unit:
+            before = unit.charts.add(a_chart("before"), actor_id=None)
+        migrate(engine, history=history_of_the_line, head=LATER_OF_THE_LINE)
+        with store.unit_of_work() as unit:
+            unit.charts.update(before, actor_id=None)
+            unit.charts.append(a_chart("after"), actor_id=None)
+        store.reseal_secrets()
+        with store.unit_of_work() as unit:
+            assert [(chart.slice_name, chart.audit.version) for chart in unit.charts.list(ListQuery())[1]] == [
+                ("before", 2),
+                ("after", 1),
+            ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make_url", SERVERS, indirect=True)
+def test_nobody_waits_long_behind_a_migration_that_waits(engine, url, history_of_the_line):
+    """A backup holds what it reads until it ends; what is to be changed waits, and others read meanwhile."""
+    migrate(engine)
+    read = sa.select(METADATA.tables["ac_charts"].c.id)
+    with ThreadPoolExecutor() as pool, engine.connect() as backup:
+        backup.execute(read).all()
+        migrating = pool.submit(migrate, engine, history=history_of_the_line, head=LATER_OF_THE_LINE)
+        until = time.monotonic() + 6
+        while time.monotonic() < until:
+            with engine.connect() as connection:
+                assert connection.execute(read).all() == []
+            time.sleep(0.05)
+        assert not migrating.done()
+        backup.rollback()
+        assert len(migrating.result(timeout=60)) == 1
+    assert version_rows(engine) == [LATER_OF_THE_LINE]
+
+
+def test_a_store_of_an_older_line_is_brought_up_to_date_or_refused_with_the_command(tmp_path, later_history):
+    engine = make_store_engine(f"sqlite:///{tmp_path}/meta.db")
+    migrate(engine)
+    with pytest.raises(SettingsError, match=f"'{HEAD}', .* needs '9999'; .*python -m analytics_core migrate"):
+        migrate(engine, history=later_history, head="9999", only_new=True)
+    assert version_rows(engine) == [HEAD]
+    (ran,) = migrate(engine, history=later_history, head="9999")
+    assert ran.startswith("9999: A revision after the newest one")
+    assert version_rows(engine) == ["9999"]
+    engine.dispose()
 
 
 @pytest.mark.parametrize("make_url", ONE_SERVER, indirect=True)

@@ -20,6 +20,7 @@ from typing import Any, Final, Protocol
 from analytics_core import __version__
 from analytics_core._content.batches import id_in
 from analytics_core._content.checks.report import one_line
+from analytics_core._content.storage.migrate import HEAD, migrate_store
 from analytics_core._core.adapters.configured_notifiers import notifiers_from_env
 from analytics_core._core.facade import AnalyticsCore
 from analytics_core._records.environment import PREFIX
@@ -59,11 +60,9 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     if call.verb is serve:
         call.stop = _stop_signal()
     try:
-        with _opened(call, environ) as host:
-            verb: Callable[[AnalyticsCore, argparse.Namespace], int] = call.verb
-            code = verb(host if call.is_operator else host.as_user(_actor(call, environ)), call)
-            sys.stdout.flush()
-            return code
+        code = _code(call, environ)
+        sys.stdout.flush()
+        return code
     except AnalyticsError as error:
         return _ended(*_lines(error))
     except OSError as error:
@@ -73,6 +72,14 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         return _ended(f"{error.filename or 'a file'} cannot be written: {error.strerror}")
     except KeyboardInterrupt:
         return _ended("interrupted", code=INTERRUPTED)
+
+
+def _code(call: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    if call.verb == migrate:  # a core would migrate, or need tables
+        return migrate(_store_url(call, environ), dry_run=call.dry_run)
+    with _opened(call, environ) as host:
+        verb: Callable[[AnalyticsCore, argparse.Namespace], int] = call.verb
+        return verb(host if call.is_operator else host.as_user(_actor(call, environ)), call)
 
 
 def _stop_signal() -> threading.Event:
@@ -106,16 +113,20 @@ def _lines(error: AnalyticsError) -> Iterator[str]:
         yield error.message
 
 
-def _opened(call: argparse.Namespace, environ: Mapping[str, str]) -> AnalyticsCore:
-    if call.is_operator and call.core:
-        return _made_by(call.core)
+def _store_url(call: argparse.Namespace, environ: Mapping[str, str]) -> str:
     url = call.store or environ.get(STORE)
     if not url:
         raise SettingsError(f"name the metadata store: --store URL, or the variable {STORE}")
     file = url.removeprefix("sqlite:///").partition("?")[0]
     if url.startswith("sqlite:///") and not file.startswith("file:") and not Path(file).is_file():
         raise SettingsError(f"there is no metadata store {file!r}; one is made by AnalyticsCore, with its first people")
-    settings = Settings.from_env(environ)
+    return str(url)
+
+
+def _opened(call: argparse.Namespace, environ: Mapping[str, str]) -> AnalyticsCore:
+    if call.is_operator and call.core:
+        return _made_by(call.core)
+    url, settings = _store_url(call, environ), Settings.from_env(environ)
     if not call.is_operator:
         return AnalyticsCore(settings, metadata_url=url)
     jobs = _runner(call.broker or environ.get(BROKER))
@@ -238,6 +249,16 @@ def runs(core: AnalyticsCore, call: argparse.Namespace) -> int:
     return FOUND if RunState.ERROR in latest else SOUND
 
 
+def migrate(url: str, *, dry_run: bool) -> int:
+    """Bring the tables of the store up to date; needs no secret key, and nobody to act."""
+    revisions, script = migrate_store(url, dry_run=dry_run)
+    lines = revisions or (f"nothing to do: the tables have all that this version knows (revision {HEAD})",)
+    for line in lines:
+        print(f"-- {line}" if dry_run else line)
+    print(script, end="")
+    return SOUND
+
+
 def _state(state: str, reason: str | None) -> str:
     return f"{state} ({reason})" if reason else state
 
@@ -343,6 +364,8 @@ def _parser() -> argparse.ArgumentParser:
         "schedule", type=_id, nargs="*", metavar="ID", help="of which schedules; all where none is named"
     )
     telling.add_argument("--last", type=_count, default=5, metavar="N", help="so many of each; the default is 5")
+    migrating = _verb(verbs, "migrate", migrate)
+    migrating.add_argument("--dry-run", action="store_true", help="print what would run, as SQL, and change nothing")
     comparing.add_argument("--no-answers", action="store_true", help="compare statements, and ask no database")
     for reporting in (checking, comparing):
         reporting.add_argument("--format", choices=_FORMATS, default="text")

@@ -50,6 +50,7 @@ class SettingsFields(TypedDict, total=False):
     max_cells_per_request: int
     max_sql_length_per_request: int
     store_timeout_s: float
+    migrate_on_open: bool
     cache_timeout_s: int
     cache_max_bytes: int
     relative_start: RelativeTime

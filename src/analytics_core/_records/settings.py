@@ -135,6 +135,8 @@ class Settings:
         max_sql_length_per_request: characters of custom SQL that one request may bring, 20 more for each expression;
             what was parsed lately is free.
         store_timeout_s: seconds that each wait on the metadata store may take: for a connection, an answer, a lock.
+        migrate_on_open: whether a core that opens a store brings its tables up to date; if not, it uses them as they
+            are until `python -m analytics_core migrate` is called. A new store is made at once.
         cache_timeout_s: seconds a result is kept when nobody says otherwise; 0: for ever, -1: not at all.
         cache_max_bytes: size of the built-in memory cache.
         relative_start: what an open start of a relative range runs from.
@@ -224,6 +226,7 @@ class Settings:
     max_cells_per_request: int = 50_000_000
     max_sql_length_per_request: int = 100_000
     store_timeout_s: float = 20.0
+    migrate_on_open: bool = True
     cache_timeout_s: int = 86_400
     cache_max_bytes: int = 256 * 1024 * 1024
     relative_start: RelativeTime = RelativeTime.TODAY

@@ -1,8 +1,7 @@
 """Every error that analytics_core raises, in one tree.
 
     AnalyticsError                              our own fault unless a class below says otherwise (500)
-    ├── SettingsError                           settings that must not start: weak key, unsafe combination
-    │   └── MissingExtraError                   an optional package is needed
+    ├── SettingsError                           settings that must not start: a weak key; MissingExtraError
     ├── ActorRequiredError                      a call without an acting user (401); GuestTokenError
     ├── PayloadError                            a payload that cannot be read (422)
     │   ├── PayloadFormatError                  not JSON, not an object
@@ -45,7 +44,7 @@
     ├── OAuth2Error                             an authorization that cannot be started, completed or renewed (400)
     │   └── TokenEndpointError                  the provider's token endpoint gave no answer that can be used
     ├── StoredDataError                         values of the metadata store that nobody can read (500)
-    ├── StoreUnavailableError                   the metadata store does not answer or refuses a statement (500)
+    ├── StoreUnavailableError                   the metadata store does not answer or refuses (500); StoreOutdatedError
     ├── ThreadLimitError                        the process can start no more threads (500)
     ├── JobError                                JobNotFoundError (404), JobGoneError (410, a GoneError)
     ├── PictureError                            a picture that cannot be drawn (500)
@@ -283,6 +282,12 @@ class StoreUnavailableError(AnalyticsError, code="STORE_UNAVAILABLE_ERROR"):
     """The metadata store cannot be reached, is locked for too long or refuses a statement; trying again may help."""
 
     retryable = True
+
+
+class StoreOutdatedError(StoreUnavailableError, code="STORE_OUTDATED_ERROR"):
+    """The tables of the store have no place yet for what was to be stored: they must be migrated first."""
+
+    retryable = False
 
 
 class ThreadLimitError(AnalyticsError, code="THREAD_LIMIT_ERROR"):

@@ -56,10 +56,12 @@ _IN_USE: Final = "has all its connections in use; ask fewer questions at a time 
 _PASSING: Final = frozenset({_LOCKED, _CROWDED, _UNREACHED, _IN_USE})
 """What may be over later although nobody mends anything."""
 
+_LOCKED_CODES: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03", "1205")
+
 _BY_CODES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("SQLITE_FULL", "53100", "1021", "1114"), _FULL),
     (("SQLITE_READONLY", "25006", "1290", "1836", "1792"), _READ_ONLY),
-    (("SQLITE_BUSY", "SQLITE_LOCKED", "55P03", "1205"), _LOCKED),
+    (_LOCKED_CODES, _LOCKED),
     (("SQLITE_CORRUPT", "SQLITE_NOTADB"), _DAMAGED),
     (("SQLITE_CANTOPEN",), "is in a file that cannot be opened; check that its folder exists and who may write to it"),
     (("SQLITE_IOERR",), "is in a file that cannot be read or written; check its disk, and the room on it"),
@@ -88,6 +90,11 @@ def failure_of(error: DBAPIError) -> ConstraintKind:
     """Return the kind of a driver's error."""
     code = _code(error)
     return next((kind for kind, codes in _CODES.items() if code in codes), ConstraintKind.OTHER)
+
+
+def is_locked(error: DBAPIError) -> bool:
+    """Tell whether others had what was waited for."""
+    return _code(error).startswith(_LOCKED_CODES)
 
 
 def violated_key(error: DBAPIError, table: Table) -> UniqueConstraint | None:

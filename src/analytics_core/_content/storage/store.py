@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from analytics_core._content.storage import record_kinds
 from analytics_core._content.storage.failures import store_border
 from analytics_core._content.storage.listing import StatementCache
-from analytics_core._content.storage.migrate import migrate, require_present, stored_revision
+from analytics_core._content.storage.migrate import HEAD, migrate, require_present, stored_revision
 from analytics_core._content.storage.record_kinds import (
     DATABASE_KIND,
     LOCK_KIND,
@@ -33,6 +33,9 @@ from analytics_core._tools.forks import forkable_rlock, tell_of_forks
 from analytics_core.errors import StoreUnavailableError
 from analytics_core.ports import Clock, SecretBox
 
+if TYPE_CHECKING:
+    from analytics_core._content.storage.older_tables import OlderTables
+
 _SEALED_KINDS: Final[tuple[RecordKind[Any], ...]] = tuple(
     kind for kind in vars(record_kinds).values() if isinstance(kind, RecordKind) and kind.sealed
 )
@@ -41,7 +44,7 @@ _UNGUARDED: Final = frozenset({LOG_KIND.noun, LOCK_KIND.noun, OAUTH2_TOKEN_KIND.
 
 
 class SqlMetadataStore:
-    """Keeps records in tables (port `MetadataStore`); opening it brings the tables up to date.
+    """Keeps records in tables (port `MetadataStore`); opening it makes the tables, or brings them up to date.
 
     Any number of threads and processes may use one store; a store in memory lets one thread at a time in. Units of
     work should not nest: on a server or a file they would be two transactions that may wait for each other.
@@ -52,6 +55,7 @@ class SqlMetadataStore:
             of reports.
         clock: tells the times of the audit columns.
         timeout_s: seconds that each wait on the store may take: for a connection, an answer, a lock.
+        migrates: whether opening it brings tables that are there already up to date.
 
     Raises:
         SettingsError: the URL cannot keep metadata, or another version of the library wrote the store.
@@ -59,7 +63,13 @@ class SqlMetadataStore:
     """
 
     def __init__(
-        self, url: str | Secret, *, secret_box: SecretBox, clock: Clock, timeout_s: float = STORE_TIMEOUT_S
+        self,
+        url: str | Secret,
+        *,
+        secret_box: SecretBox,
+        clock: Clock,
+        timeout_s: float = STORE_TIMEOUT_S,
+        migrates: bool = True,
     ) -> None:
         self._engine = make_store_engine(url, timeout_s=timeout_s)
         self._timeout_s = timeout_s
@@ -77,10 +87,12 @@ class SqlMetadataStore:
         self._revision = 0
         self._revisions: Counter[str | None] = Counter()
         self._counting = forkable_rlock()
+        self._older: OlderTables | None = None
         tell_of_forks(self)
         try:
             with store_border():
-                migrate(self._engine)
+                migrate(self._engine, only_new=not migrates)
+                self._older = None if migrates else self._seen_older()
                 self._file = StoreFile(self._engine)
         except BaseException:  # whatever it is goes on upwards; connections must not stay open
             self.close()
@@ -211,13 +223,32 @@ class SqlMetadataStore:
         self, changed: Mapping[str | None, bool], revisions: Collection[str | None] | None
     ) -> Iterator[Connection]:
         file = self._file.check(self._engine)
-        with self._engine.connect() as connection:
+        older = self._older
+        if older is not None:
+            older = self._older = self._seen_older()
+        with (self._engine if older is None else older.engine).connect() as connection:
             yield connection
             if changed.keys() - _UNGUARDED:
                 require_present(connection, revisions)
             connection.commit()
             if any(changed.values()):
                 self._file.require_same(file)
+
+    def _seen_older(self) -> OlderTables | None:
+        """Return what the tables lack; None: nothing, and nobody looks again, since no one takes tables back.
+
+        A unit goes on with what was seen as it began: what is added meanwhile does not break its statements.
+        """
+        with self._engine.connect() as connection:
+            revision = stored_revision(connection)
+        if revision is None or revision >= HEAD:
+            return None
+        known = self._older
+        if known is None or known.revision != revision:
+            from analytics_core._content.storage.older_tables import older_tables
+
+            return older_tables(self._engine, revision)
+        return known
 
     @contextmanager
     def _memory_session(self) -> Iterator[Connection]:

@@ -151,7 +151,8 @@ def opened_store(
         yield store
         return
     box = AesGcmSecretBox(settings.key, previous_keys=settings.older_keys) if secret_box is None else secret_box
-    own = SqlMetadataStore(url, secret_box=box, clock=clock, timeout_s=settings.store_timeout_s)
+    limits: Any = {"timeout_s": settings.store_timeout_s, "migrates": settings.migrate_on_open}
+    own = SqlMetadataStore(url, secret_box=box, clock=clock, **limits)
     try:
         yield own
     except BaseException:  # whatever it is goes on upwards; connections must not stay open

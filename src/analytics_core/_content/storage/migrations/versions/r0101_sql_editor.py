@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from alembic.operations import Operations
-from sqlalchemy import Boolean, Column, Double, ForeignKey, Integer, UniqueConstraint, inspect
+from sqlalchemy import Boolean, Column, Double, ForeignKey, Integer, UniqueConstraint
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
 from analytics_core._content.storage.column_types import LongText, Name, UtcMoment
+from analytics_core._content.storage.migrations import made_indexes
 
 revision = "0101"
 down_revision = "0100"
@@ -104,8 +105,8 @@ def _link(of: str, name: str) -> Column[int]:
 
 
 def _create_indexes(op: Operations, table: str, /, **columns: str) -> None:
-    """Make the indexes that are not there; MySQL has no IF NOT EXISTS for indexes."""
-    made = {index["name"] for index in inspect(op.get_bind()).get_indexes(table)}
+    """Make the indexes that are not there."""
+    made = made_indexes(op, table)
     for name, column in columns.items():
         if f"ix_{table}_{name}" not in made:
             op.create_index(f"ix_{table}_{name}", table, [column])

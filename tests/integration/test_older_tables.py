@@ -1,0 +1,170 @@
+"""Code and tables of two revisions of a line: each uses the other, and nothing that either stored is lost."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+
+import pytest
+import sqlalchemy as sa
+from tests.support.older_stores import OLDER, give_back, later_columns, set_revision, stay_at, take_back
+from tests.support.stores import KEY
+
+from analytics_core._content.storage.migrate import HEAD, VERSION_TABLE, migrate, migrate_store
+from analytics_core._content.storage.record_kinds import RecordKind
+from analytics_core._content.storage.store import SqlMetadataStore
+from analytics_core._content.storage.store_engine import make_store_engine
+from analytics_core._content.storage.tables import METADATA
+from analytics_core._content.storage.unit_of_work import SqlUnitOfWork
+from analytics_core._core.adapters.secret_box import AesGcmSecretBox
+from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core.errors import NotFoundError, StoreOutdatedError
+from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.store.kinds import KINDS, filled, store_named
+from analytics_core.testing.store.records import START, a_chart, a_user
+
+CLOCK = FixedClock(START)
+SERVERS = [pytest.param(kind, marks=pytest.mark.server) for kind in ("postgres", "mariadb")]
+LATER_KINDS = {"sql_queries", "saved_queries"}
+"""The kinds of records that came with 0101."""
+
+
+@pytest.fixture(params=["file", *SERVERS])
+def url(request, tmp_path):
+    if request.param == "file":
+        return f"sqlite:///{tmp_path}/meta.db"
+    return request.getfixturevalue(f"make_{request.param}_database")()
+
+
+@pytest.fixture
+def engine(url):
+    engine = make_store_engine(url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def open_older(url):
+    """Open the store as it is."""
+    opened = []
+
+    def open_as_it_is():
+        box = AesGcmSecretBox(KEY)
+        opened.append(SqlMetadataStore(url, secret_box=box, clock=CLOCK, migrates=False))
+        return opened[-1]
+
+    yield open_as_it_is
+    for store in opened:
+        store.close()
+
+
+def shape(engine):
+    inspector = sa.inspect(engine)
+    return {name: {column["name"] for column in inspector.get_columns(name)} for name in inspector.get_table_names()}
+
+
+# ------------------------------------------------------------------------------------------------------------ opening
+def test_a_new_store_is_made_and_an_older_one_is_left_as_it_is(engine, url, open_older, tmp_path):
+    open_older()
+    assert migrate(engine) == ()
+    with engine.begin() as connection:
+        connection.execute(sa.schema.DDL("DROP TABLE ac_saved_statement_tags"))
+    set_revision(engine, OLDER)
+    assert open_older().table_revision() == OLDER
+    assert migrate_store(url, dry_run=False)[0][0].startswith(f"{HEAD}: ")
+    assert open_older().table_revision() == HEAD
+
+
+def test_a_dry_run_prints_what_makes_the_tables_and_changes_nothing(engine, url, tmp_path):
+    stay_at(engine, OLDER, tmp_path)
+    made = shape(engine)
+    revisions, script = migrate_store(engine.url.render_as_string(hide_password=False), dry_run=True)
+    assert (shape(engine), [line.partition(":")[0] for line in revisions]) == (made, [HEAD])
+    statements = re.sub(r"^--.*$", "", script, flags=re.MULTILINE).split(";\n")
+    with engine.begin() as connection:
+        for statement in filter(str.strip, statements):
+            connection.exec_driver_sql(statement)
+    assert shape(engine) == {**{table.name: set(table.c.keys()) for table in METADATA.sorted_tables}, **versions(made)}
+    assert migrate_store(url, dry_run=True) == ((), "")
+
+
+def versions(made):
+    return {name: columns for name, columns in made.items() if name == VERSION_TABLE}
+
+
+# ------------------------------------------------------------------------------------------------------------- tables
+def test_tables_that_are_not_there_are_empty_until_somebody_migrates(engine, open_older, tmp_path):
+    stay_at(engine, OLDER, tmp_path)
+    made = shape(engine)
+    store = open_older()
+    with store.unit_of_work() as unit:
+        named = store_named(unit)
+        for kind in LATER_KINDS:
+            records = getattr(unit, kind)
+            assert (records.list(ListQuery()), records.find(id=1), records.get_many([1])) == ((0, ()), None, ())
+            assert records.distinct("sql", ListQuery()) == (0, [])
+            with pytest.raises(NotFoundError):
+                records.get(1)
+            with pytest.raises(NotFoundError):
+                records.delete(1)
+            with pytest.raises(StoreOutdatedError, match=r"no place for .*'0100'; .*python -m analytics_core migrate"):
+                records.append(KINDS[kind].bare(named), actor_id=None)
+        assert unit.sql_queries.delete_matching([ListFilter(col="end_time", op="lt", val=1.0)]) == 0
+        unit.users.delete(unit.users.add(a_user("gone"), actor_id=None).id)
+        unit.tags.delete(named.other["tags"])
+    assert shape(engine) == made
+    migrate(engine)
+    with store.unit_of_work() as unit:
+        stored = unit.saved_queries.append(KINDS["saved_queries"].bare(named), actor_id=None)
+    with store.unit_of_work() as unit:
+        assert unit.saved_queries.list(ListQuery())[0] == stored == 1
+
+
+@pytest.mark.slow
+def test_records_of_an_older_revision_are_used_as_ever(engine, open_older, tmp_path):
+    stay_at(engine, OLDER, tmp_path)
+    store = open_older()
+    with store.unit_of_work() as unit:
+        named = store_named(unit)
+        for kind in KINDS.keys() - LATER_KINDS:
+            records = getattr(unit, kind)
+            stored = records.get(records.append(filled(kind, named), actor_id=None))
+            assert records.update(stored, actor_id=None).audit.version == 2
+
+
+# ------------------------------------------------------------------------------------------------------------ columns
+def test_columns_that_are_not_there_hold_nothing_until_somebody_migrates(engine, open_older):
+    """All columns that could have been added later are taken out of the tables."""
+    migrate(engine)
+    complete = shape(engine)
+    taken = take_back(engine)
+    assert len(list(later_columns())) > 100
+    store = open_older()
+    with store.unit_of_work() as unit:
+        named = store_named(unit)
+        for kind, facts in KINDS.items():
+            records, table = getattr(unit, kind), kind_of(kind).table.name
+            record = without(facts.bare(named), taken.get(table, set()))
+            stored = records.get(records.append(record, actor_id=None))
+            changed = records.update(stored, actor_id=None)
+            assert (changed, changed.audit.version) == (replace(stored, audit=changed.audit), 2)
+            lacking = sorted(taken.get(table, set()) & {one.name for one in fields(record)})
+            for name in lacking:
+                filters = (ListFilter(col=name, op="eq", val=None),)
+                if name in kind_of(kind).listed_columns:
+                    query = ListQuery(filters=filters, order_by=((name, True),), page_size=1)
+                    assert records.list(query)[0] >= 1, (kind, name)
+    assert {name: columns | taken.get(name, set()) for name, columns in shape(engine).items()} == complete
+    give_back(engine)
+    with store.unit_of_work() as unit:
+        stored = unit.charts.append(replace(a_chart("new"), description="d", last_saved_at=START), actor_id=None)
+        assert (unit.charts.get(stored).description, unit.charts.get(stored).last_saved_at) == ("d", START)
+
+
+def kind_of(name: str) -> RecordKind:
+    return vars(SqlUnitOfWork)[name]._make.args[0]
+
+
+def without(record, names):
+    """Return a record that holds nothing in fields of these names."""
+    return replace(record, **{one.name: None for one in fields(record) if one.name in names and one.name != "texts"})
