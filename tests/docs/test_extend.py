@@ -2,79 +2,19 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.support.extended_copy import copy_of_the_source, run, steps, steps_of_a_field, take
 
-from analytics_core._content.storage.migrate import HEAD, MIGRATIONS
+from analytics_core._content.storage.migrate import MIGRATIONS
 
 pytestmark = pytest.mark.slow
-
-PROJECT = Path(__file__).parents[2]
-PAGE = (PROJECT / "docs" / "how-to" / "extend.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r'^(`{3,})(\w+) title="(.*?)"\n(.*?)^\1$', re.MULTILINE | re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepOfThePage:
-    """One titled block: what is done to one file."""
-
-    language: str
-    path: str
-    text: str
-
-
-def steps(heading: str) -> list[StepOfThePage]:
-    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    return [StepOfThePage(language=found[2], path=found[3], text=found[4]) for found in BLOCK.finditer(section)]
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of what the steps touch; compiled modules come along, as of an installed package."""
-    for part in ("src", "docs/reference", "tests/support"):
-        shutil.copytree(PROJECT / part, tmp_path / part)
-    (tmp_path / "tests" / "__init__.py").touch()
-    return tmp_path
-
-
-def take(step: StepOfThePage, copy: Path) -> None:
-    file = copy / step.path
-    if step.language == "diff":
-        file.write_text(patched(file.read_text(encoding="utf-8"), step), encoding="utf-8")
-    elif step.language == "sh":
-        before = file.read_text(encoding="utf-8")
-        assert run(copy, *step.text.split()[1:]) == ""
-        assert file.read_text(encoding="utf-8") != before
-    else:
-        assert not file.exists()
-        file.write_text(step.text, encoding="utf-8")
-
-
-def patched(text: str, step: StepOfThePage) -> str:
-    """Return a text with the changes of a diff; `@@ WORDS` says behind which words the next ones are."""
-    for hunk in re.split(r"^(?=@@ )", step.text, flags=re.MULTILINE):
-        heading, lines = re.fullmatch(r"(?:@@ ([^\n]*)\n)?(.*)", hunk, re.DOTALL).groups()
-        changed = [line or " " for line in lines.splitlines()]
-        before = "".join(f"{line[1:]}\n" for line in changed if line[0] != "+")
-        after = "".join(f"{line[1:]}\n" for line in changed if line[0] != "-")
-        start = text.index(heading) if heading else 0
-        place = text.index(before, start)
-        text = text[:place] + after + text[place + len(before) :]
-    return text
-
-
-def run(copy: Path, *arguments: str) -> str:
-    path = f"{copy / 'src'}:{copy}"
-    command = [sys.executable, "-W", "error", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=copy, env={"PYTHONPATH": path})
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return copy_of_the_source(tmp_path)
 
 
 # ---------------------------------------------------------------------------------------------------------- operations
@@ -121,7 +61,7 @@ core.close()
 
 # --------------------------------------------------------------------------------------------------- fields of charts
 def test_a_stored_field_of_a_chart_has_at_most_five_places(copy: Path) -> None:
-    taken = renumbered(steps("A field that charts store"))
+    taken = steps_of_a_field()
     assert run(copy, "-c", MAKE_AN_OLD_STORE) == ""
     for step in taken:
         take(step, copy)
@@ -132,16 +72,6 @@ def test_a_stored_field_of_a_chart_has_at_most_five_places(copy: Path) -> None:
         "memory: None",
         "memory: Up, Up, headline: Up, A line above the chart.",
     ]
-
-
-def renumbered(taken: list[StepOfThePage]) -> list[StepOfThePage]:
-    """Return the steps with the number that is next today."""
-    newest = {"0102": HEAD, "0103": f"{int(HEAD) + 1:04}"}
-
-    def today(text: str) -> str:
-        return re.sub("010[23]", lambda found: newest[found[0]], text)
-
-    return [StepOfThePage(language=step.language, path=today(step.path), text=today(step.text)) for step in taken]
 
 
 def test_the_page_speaks_of_revisions_that_there_are() -> None:
