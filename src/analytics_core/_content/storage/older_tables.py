@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy import BindParameter, Column, Delete, Engine, Insert, Table, Update, event
@@ -21,9 +21,10 @@ from analytics_core._content.storage.table_kinds import VERSION_TABLE
 from analytics_core._content.storage.tables import METADATA
 from analytics_core.errors import StoreOutdatedError
 
-_VERSIONS: Final = sa.table(VERSION_TABLE)
+_Lacking: TypeAlias = Mapping[Table, tuple[Column[Any], ...]]
+
 _NOTHING_READ: Final = sa.select(sa.literal(0)).where(sa.false())
-_NOTHING_DELETED: Final = sa.delete(_VERSIONS).where(sa.false())
+_NOTHING_DELETED: Final = sa.delete(sa.table(VERSION_TABLE)).where(sa.false())
 _NOT_GIVEN: Final = (None, "[]")
 """What rows hold for a field that has nothing: an empty list is JSON."""
 
@@ -48,7 +49,7 @@ def older_tables(engine: Engine, revision: str) -> OlderTables:
     return OlderTables(revision=revision, engine=older)
 
 
-def _lacking(engine: Engine) -> Mapping[Table, tuple[Column[Any], ...]]:
+def _lacking(engine: Engine) -> _Lacking:
     """Return the columns that each table lacks; a table that is not there lacks all."""
     inspector = sa.inspect(engine)
     stored = {
@@ -65,14 +66,14 @@ def _lacking(engine: Engine) -> Mapping[Table, tuple[Column[Any], ...]]:
 class _OlderCompiler(SQLCompiler):
     """Reads what is lacking: a table in FROM is a sub-query of its name that has all columns of the code."""
 
-    lacking: ClassVar[Mapping[Table, tuple[Column[Any], ...]]]
+    lacking: ClassVar[_Lacking]
 
     def visit_table(self, table: Any, *place: Any, **how: Any) -> str:
         plain: Any = super()  # it has no types
         name: str = plain.visit_table(table, *place, **how)
         if not how.get("asfrom") or table not in self.lacking or self._writes(table):
             return name
-        # Each column by its name, not all with a star: those that lack may be added while a unit still reads.
+        # Each column by its name, not all with a star: those that it lacks may be added while a unit still reads.
         columns = {column: self.preparer.format_column(column) for column in table.columns}
         lacking = {column: f"{self._null(column)} AS {columns[column]}" for column in self.lacking[table]}
         source = f"{VERSION_TABLE} WHERE 1 = 0" if len(lacking) == len(columns) else name
@@ -94,13 +95,7 @@ class _OlderCompiler(SQLCompiler):
 
 
 def _fitted(
-    lacking: Mapping[Table, tuple[Column[Any], ...]],
-    revision: str,
-    _connection: object,
-    statement: Any,
-    rows: Any,
-    row: Any,
-    _options: object,
+    lacking: _Lacking, revision: str, _connection: object, statement: Any, rows: Any, row: Any, _options: object
 ) -> tuple[Any, Any, Any]:
     """Return a statement that writes, and its rows, without what is lacking (event `before_execute`)."""
     if not isinstance(statement, Insert | Update | Delete) or statement.table not in lacking:
