@@ -1,8 +1,8 @@
 """Use one store with this code and with that of a release: `python -m tests.releases.previous_release TAG`.
 
-This code opens what the release stored. The other way about depends on the revision of the tables: where it is the
-same, the release works on; else its new processes are refused, and its running ones read and are refused when they
-write.
+This code opens what the release stored, and uses it beside the release before it is migrated. The other way about
+depends on the revision of the tables: where it is the same, or of the line of a release that knows lines, the release
+works on; else its new processes are refused, and its running ones read and are refused when they write.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Answer = dict[str, Any]
 class StoreProcess:
     """A process that uses a store with one code."""
 
-    def __init__(self, source: Path, url: str, shop: Path) -> None:
+    def __init__(self, source: Path, url: str, shop: Path, settings: str) -> None:
         environ = {**os.environ, "PYTHONPATH": str(source)}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        command = [sys.executable, str(SCRIPT), url, str(shop)]
+        command = [sys.executable, str(SCRIPT), url, str(shop), settings]
         self._source = source
         self._process = subprocess.Popen(command, env=environ, cwd=shop.parent, **pipes)
 
@@ -60,8 +60,8 @@ class Trial:
     make_url: Callable[[], str]
 
     @contextmanager
-    def using(self, url: str, *, release: bool) -> Iterator[Callable[[str], Answer]]:
-        process = StoreProcess(self.release if release else PROJECT / "src", url, self.shop)
+    def using(self, url: str, *, release: bool, settings: str = "{}") -> Iterator[Callable[[str], Answer]]:
+        process = StoreProcess(self.release if release else PROJECT / "src", url, self.shop, settings)
         try:
             yield process.ask
         finally:
@@ -69,8 +69,25 @@ class Trial:
 
     def run(self) -> Iterator[str]:
         """Yield what differs from what the pages promise."""
+        yield from self._side_by_side(self.make_url())
         yield from self._upgraded(self.make_url())
         yield from self._made_by_this_code(self.make_url())
+
+    def _takes(self, stored: Answer, made: Answer) -> bool:
+        """Tell whether the release works on tables that this code made or migrated."""
+        knows_lines = (self.release / "analytics_core" / "_content" / "storage" / "older_tables.py").is_file()
+        ours, its = str(made.get("revision")), str(stored.get("revision"))
+        return ours == its or (knows_lines and ours[:2] == its[:2])
+
+    def _side_by_side(self, url: str) -> Iterator[str]:
+        as_it_is = json.dumps({"migrate_on_open": False})
+        with self.using(url, release=True) as its, self.using(url, release=False, settings=as_it_is) as ours:
+            opened = [its("open"), its("write first"), ours("open"), ours("write second"), its("write third")]
+            yield from (f"side by side: {answer}" for answer in opened if "error" in answer)
+            if opened[0].get("revision") != opened[2].get("revision"):
+                yield f"this code migrated a store that it was to leave as it is: {opened[2]}"
+            if (read := its("read")) != ours("read"):
+                yield f"side by side, the release reads {read}, and this code something else"
 
     def _upgraded(self, url: str) -> Iterator[str]:
         with self.using(url, release=True) as running:
@@ -81,7 +98,7 @@ class Trial:
             yield from (f"this code on the release's store: {answer}" for answer in after if "error" in answer)
             if after[1] != before[2]:
                 yield f"this code reads {after[1]}, and the release had stored {before[2]}"
-            is_same = before[0].get("revision") == after[0].get("revision")
+            is_same = self._takes(before[0], after[0])
             read = running("read")
             if set(read.get("charts", ())) != {"first", "second"}:
                 yield f"the running process of the release reads {read}"
@@ -95,7 +112,7 @@ class Trial:
         yield from (f"this code on its own store: {answer}" for answer in made if "error" in answer)
         with self.using(url, release=True) as started:
             opened = started("open")
-            is_same = "error" not in opened and opened["revision"] == made[0].get("revision")
+            is_same = "error" not in opened and self._takes(opened, made[0])
             yield from _judge("the release opens a new store", opened, is_same, "SettingsError")
             if is_same:
                 used = [started("write second"), started("read")]

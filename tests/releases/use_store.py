@@ -1,9 +1,10 @@
-"""Uses a metadata store with the code on its path, one command a line: `python use_store.py URL SHOP`.
+"""Uses a metadata store with the code on its path, one command a line: `python use_store.py URL SHOP [SETTINGS]`.
 
 `open` opens the store, and makes its first content where there is none; `write NAME` makes a chart; `read` answers what
 is stored. Each answer is a line of JSON: what was found, or the type and the message of the error.
 
-It runs under the code of releases that are not changed any more: nothing here may be newer than 0.1.0.
+It runs under the code of releases that are not changed any more: nothing here may be newer than 0.1.0. `SETTINGS` is
+JSON of further settings, for code that knows them.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from analytics_core import AnalyticsCore, Settings, errors
 class StoreUser:
     """An administrator of a store, which lives as long as the process."""
 
-    def __init__(self, url: str, shop: str) -> None:
+    def __init__(self, url: str, shop: str, settings: str = "{}") -> None:
         self._url = url
+        self._settings = json.loads(settings)
         self._shop = shop
         self._core: Any = None
 
     def open(self) -> dict[str, Any]:
-        settings = Settings(secret_key="a key of this trial, long enough", data_roots=(Path(self._shop).parent,))
+        roots = (Path(self._shop).parent,)
+        settings = Settings(secret_key="a key of this trial, long enough", data_roots=roots, **self._settings)
         self._core = AnalyticsCore(settings, metadata_url=self._url)
         if not self._is_filled():
             self._fill()
