@@ -15,6 +15,7 @@ from analytics_core._content.storage.record_kinds import RecordKind
 from analytics_core._content.storage.tables import METADATA
 
 OLDER = f"{HEAD[:2]}00"
+LATER = sorted(number for path in (MIGRATIONS / "versions").glob("r????_*.py") if (number := path.name[1:5]) > OLDER)
 """The first revision of the line."""
 
 

@@ -347,18 +347,7 @@ def _parser() -> argparse.ArgumentParser:
     comparing = _verb(verbs, "diff", diff)
     comparing.add_argument("a", help=f"a bundle, or the word {STORED!r} for what the store holds")
     comparing.add_argument("b", nargs="?", default=STORED, help=f"likewise; the default is {STORED!r}")
-    ticking = _verb(verbs, "tick", tick)
-    ticking.add_argument("--verbose", action="store_true", help="say what came of it")
-    serving = _verb(verbs, "serve", serve)
-    serving.add_argument("--interval", type=float, default=30.0, metavar="SECONDS", help="between two looks")
-    working = _verb(verbs, "worker", worker)
-    working.add_argument(
-        "--queues", default="", metavar="NAMES", help="with commas between; those of all kinds of jobs"
-    )
-    working.add_argument("--concurrency", type=_count, metavar="N", help="so many jobs at a time; one a processor")
-    for operating in (ticking, serving, working):
-        operating.add_argument("--broker", metavar="URL", help=f"where jobs go, such as redis://host (or {BROKER})")
-        operating.add_argument("--core", metavar="MODULE:FUNCTION", help="what makes the core, in place of variables")
+    _take_operators(verbs)
     telling = _verb(verbs, "runs", runs)
     telling.add_argument(
         "schedule", type=_id, nargs="*", metavar="ID", help="of which schedules; all where none is named"
@@ -375,6 +364,22 @@ def _parser() -> argparse.ArgumentParser:
             text = f"the id of the {kind} that takes the place of the bundle's; repeatable"
             reading.add_argument(f"--{kind}", action="append", default=[], metavar="NAME=ID", help=text)
     return parser
+
+
+def _take_operators(verbs: Any) -> None:
+    """Take what runs alerts, reports and jobs."""
+    ticking = _verb(verbs, "tick", tick)
+    ticking.add_argument("--verbose", action="store_true", help="say what came of it")
+    serving = _verb(verbs, "serve", serve)
+    serving.add_argument("--interval", type=float, default=30.0, metavar="SECONDS", help="between two looks")
+    working = _verb(verbs, "worker", worker)
+    working.add_argument(
+        "--queues", default="", metavar="NAMES", help="with commas between; those of all kinds of jobs"
+    )
+    working.add_argument("--concurrency", type=_count, metavar="N", help="so many jobs at a time; one a processor")
+    for operating in (ticking, serving, working):
+        operating.add_argument("--broker", metavar="URL", help=f"where jobs go, such as redis://host (or {BROKER})")
+        operating.add_argument("--core", metavar="MODULE:FUNCTION", help="what makes the core, in place of variables")
 
 
 def _verb(verbs: Any, name: str, function: Callable[..., int]) -> argparse.ArgumentParser:

@@ -490,8 +490,6 @@ class JobRegistry:
         for attempt in range(1, _ATTEMPTS):
             try:
                 return change()
-            except (StaleVersionError, also) as error:
-                if isinstance(error, StoreUnavailableError) and not error.retryable:
-                    raise
+            except (StaleVersionError, also):
                 self._sleeper.sleep(_PAUSE_S * attempt)
         return change()

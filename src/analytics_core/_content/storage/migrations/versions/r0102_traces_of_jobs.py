@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from alembic.operations import Operations
 
 from analytics_core._content.storage.column_types import Name
+from analytics_core._content.storage.migrations import made_columns
 
 revision = "0102"
 down_revision = "0101"
@@ -19,6 +20,5 @@ depends_on = None
 
 def upgrade(op: Operations) -> None:
     """Add the column, unless a run cut off on MariaDB had added it already."""
-    known = {found["name"] for found in sa.inspect(op.get_bind()).get_columns("ac_jobs")}
-    if "traceparent" not in known:
+    if "traceparent" not in made_columns(op, "ac_jobs"):
         op.add_column("ac_jobs", sa.Column("traceparent", Name(64)))

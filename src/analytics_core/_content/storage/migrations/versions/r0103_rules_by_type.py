@@ -6,8 +6,9 @@ Revises: 0102
 
 from __future__ import annotations
 
-import sqlalchemy as sa
 from alembic.operations import Operations
+
+from analytics_core._content.storage.migrations import made_indexes
 
 revision = "0103"
 down_revision = "0102"
@@ -17,6 +18,5 @@ depends_on = None
 
 def upgrade(op: Operations) -> None:
     """Make the index, unless a run cut off on MariaDB had made it already."""
-    known = {found["name"] for found in sa.inspect(op.get_bind()).get_indexes("ac_row_rules")}
-    if "ix_ac_row_rules_type" not in known:
+    if "ix_ac_row_rules_type" not in made_indexes(op, "ac_row_rules"):
         op.create_index("ix_ac_row_rules_type", "ac_row_rules", ["filter_type"])
