@@ -58,6 +58,16 @@ def test_values_come_as_they_are_bound_ones_too(shop: Target) -> None:
     assert shop.rows(sql, {"p": text, "cost": Decimal("12345678901234567.123456789")}) == [(text, True, "100%")]
 
 
+@for_each("variable", ["env:PATH", "system:java.version", "spark.sql.warehouse.dir"])
+def test_no_variable_of_the_server_is_written_into_a_statement(variable: str, shop: Target) -> None:
+    text = f"${{{variable}}}"
+    assert shop.rows("SELECT %(p)s AS a", {"p": text}) == shop.rows(f"SELECT '{text}' AS a") == [(text,)]
+
+
+def test_no_file_of_the_server_is_read_by_a_name(shop: Target) -> None:
+    assert "no table" in error_of(shop, "SELECT * FROM text.`*`").message
+
+
 @for_each("sql", ["FROM orders INSERT INTO orders SELECT *", "INSERT INTO orders SELECT * FROM orders", "SET x = 1"])
 def test_a_text_that_does_not_begin_as_a_query_does_is_refused(sql: str, shop: Target) -> None:
     with pytest.raises(StatementRefusedError):

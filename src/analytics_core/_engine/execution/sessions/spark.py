@@ -35,6 +35,14 @@ from analytics_core._engine.execution.sessions.metadata import (
 )
 
 _LITERALS: Final = LiteralStyle(dialect="spark")
+_PINNED: Final = (
+    "SET TIME ZONE 'UTC'",
+    "SET spark.sql.variable.substitute=false",
+    "SET spark.sql.runSQLOnFiles=false",
+)
+"""What answers depend on; and the server would write its variables, such as `${env:NAME}`, into a statement before it
+reads it, bound values too, and take a name such as `text`.`*` for files of its own."""
+
 _FIRST_LOOK_S: Final = 0.01
 _LONGEST_LOOK_S: Final = 0.25
 _END_OF_COLUMNS: Final = "#"
@@ -48,7 +56,7 @@ class SparkSession(Session):
     """`FROM t INSERT INTO ...` writes."""
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
-        """Return an engine of sessions in UTC."""
+        """Return an engine of sessions in UTC, whose statements run as they are written."""
         engine = super().make_engine(request)
         event.listen(engine, "connect", _pin)
         return engine
@@ -70,7 +78,8 @@ class SparkSession(Session):
 
 def _pin(raw: Any, _record: Any) -> None:
     with closing(raw.cursor()) as cursor:
-        cursor.execute("SET TIME ZONE 'UTC'")
+        for setting in _PINNED:
+            cursor.execute(setting)
 
 
 def _written(request: RunRequest) -> str:
