@@ -14,7 +14,9 @@ from tests.support.cases import for_each
 
 from analytics_core._content.storage import record_kinds
 from analytics_core._content.storage.migrate import HEAD, MIGRATIONS
+from analytics_core._content.storage.older_tables import TABLES_SINCE
 from analytics_core._content.storage.record_kinds import RecordKind
+from analytics_core._content.storage.tables import METADATA
 
 Upgrade = Callable[[Operations], None]
 
@@ -69,6 +71,18 @@ def test_each_revision_of_a_line_only_adds() -> None:
     assert {script.revision: list(more_than_additions(script.module.upgrade)) for script in later} == {
         script.revision: [] for script in later
     }
+
+
+def test_tables_are_known_by_the_revisions_that_make_them() -> None:
+    """What an older store may lack; all else is there, or the store is not used."""
+    made = {}
+    for script in ScriptDirectory(MIGRATIONS).walk_revisions():
+        recorder = Recorder()
+        script.module.upgrade(recorder)
+        tables = {done.table_name for done in recorder.done if isinstance(done, ops.CreateTableOp)}
+        made |= dict.fromkeys(tables, script.revision)
+    assert made.keys() == METADATA.tables.keys()
+    assert {table: revision for table, revision in made.items() if revision[2:] != "00"} == TABLES_SINCE
 
 
 def test_revisions_are_counted_up_by_four_digits() -> None:

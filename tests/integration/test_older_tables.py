@@ -18,7 +18,7 @@ from analytics_core._content.storage.tables import METADATA
 from analytics_core._content.storage.unit_of_work import SqlUnitOfWork
 from analytics_core._core.adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core.errors import NotFoundError, StoreOutdatedError
+from analytics_core.errors import NotFoundError, StoreOutdatedError, StoreUnavailableError
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.store.kinds import KINDS, filled, store_named
 from analytics_core.testing.store.records import START, a_chart, a_user
@@ -118,6 +118,30 @@ def test_tables_that_are_not_there_are_empty_until_somebody_migrates(engine, ope
         stored = unit.saved_queries.append(KINDS["saved_queries"].bare(named), actor_id=None)
     with store.unit_of_work() as unit:
         assert unit.saved_queries.list(ListQuery())[0] == stored == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("ac_row_rules", None), ("ac_row_rule_roles", None), ("ac_users", "active")]
+)
+def test_what_the_revision_has_is_not_empty_when_it_is_gone(table, column, engine, open_older, tmp_path):
+    stay_at(engine, OLDER, tmp_path)
+    with engine.begin() as connection:
+        if column is None:
+            connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO other_{table}")
+        else:
+            connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
+    with pytest.raises(StoreUnavailableError, match=f"no table {table} as that has it") as caught:
+        open_older()
+    assert not caught.value.retryable
+
+
+def test_a_view_that_stands_for_a_table_is_read(engine, open_older, tmp_path):
+    stay_at(engine, OLDER, tmp_path)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE ac_row_rules RENAME TO other_rules")
+        connection.exec_driver_sql("CREATE VIEW ac_row_rules AS SELECT * FROM other_rules")
+    with open_older().unit_of_work() as unit:
+        assert unit.row_rules.list(ListQuery()) == (0, ())
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """A store whose tables are of an older revision of their line: what they lack is empty until somebody migrates it.
 
 A table that is not there yet reads as one without rows, a column as NULL. Storing something in one is refused, and
-nothing is where there is nothing to store. What is lacking is seen in the store, so that no revision needs a mark.
+nothing is where there is nothing to store. What is lacking is seen in the store. What its revision has is never taken
+for empty: without the table of row rules, or a right to see it, everybody would see all rows.
 """
 
 from __future__ import annotations
@@ -14,14 +15,22 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy import BindParameter, Column, Delete, Engine, Insert, Table, Update, event
+from sqlalchemy.engine.reflection import ObjectKind
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.util import immutabledict
 
 from analytics_core._content.storage.table_kinds import VERSION_TABLE
 from analytics_core._content.storage.tables import METADATA
-from analytics_core.errors import StoreOutdatedError
+from analytics_core.errors import StoreOutdatedError, StoreUnavailableError
 
 _Lacking: TypeAlias = Mapping[Table, tuple[Column[Any], ...]]
+
+TABLES_SINCE: Final[Mapping[str, str]] = {
+    "ac_sql_queries": "0101",
+    "ac_saved_statements": "0101",
+    "ac_saved_statement_tags": "0101",
+}
+"""The tables that a line began without, by the revisions that make them; a test keeps them equal to the history's."""
 
 _NOTHING_READ: Final = sa.select(sa.literal(0)).where(sa.false())
 _NOTHING_DELETED: Final = sa.delete(sa.table(VERSION_TABLE)).where(sa.false())
@@ -38,8 +47,19 @@ class OlderTables:
 
 
 def older_tables(engine: Engine, revision: str) -> OlderTables:
-    """Return what reads and writes a store of an older revision, on the connections of its engine."""
+    """Return what reads and writes a store of an older revision, on the connections of its engine.
+
+    Raises:
+        StoreUnavailableError: the tables are not those of the revision.
+    """
     lacking = _lacking(engine)
+    for table, columns in lacking.items():
+        if TABLES_SINCE.get(table.name, revision) <= revision and not all(column.nullable for column in columns):
+            raise StoreUnavailableError(
+                f"the metadata store has the revision {revision!r}, and no table {table.name} as that has it; bring "
+                "back a backup, or give the user of metadata_url the right to read it",
+                retryable=False,
+            )
     # What reads must be written otherwise: a dialect of its own has statements of its own in the cache, too.
     older = engine.execution_options()
     older.dialect = copy(engine.dialect)
@@ -54,7 +74,9 @@ def _lacking(engine: Engine) -> _Lacking:
     inspector = sa.inspect(engine)
     stored = {
         name: {column["name"] for column in columns}
-        for (_, name), columns in inspector.get_multi_columns(filter_names=list(METADATA.tables)).items()
+        for (_, name), columns in inspector.get_multi_columns(
+            filter_names=list(METADATA.tables), kind=ObjectKind.ANY
+        ).items()
     }
     found = {
         table: tuple(column for column in table.columns if column.name not in stored.get(table.name, ()))
