@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -56,6 +57,13 @@ def test_values_come_as_they_are_bound_ones_too(shop: Target) -> None:
     text = "O'Hara\t\\ %(p)s"
     sql = "SELECT %(p)s AS a, cost = %(cost)s AS b, '100%%' AS c FROM orders LIMIT 1"
     assert shop.rows(sql, {"p": text, "cost": Decimal("12345678901234567.123456789")}) == [(text, True, "100%")]
+
+
+def test_the_log_holds_no_value_and_no_row(shop: Target, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    assert shop.rows("SELECT city, %(p)s FROM orders WHERE id = 1", {"p": "a secret"}) == [("Bonn", "a secret")]
+    assert "a secret" not in caplog.text
+    assert "Bonn" not in caplog.text
 
 
 @for_each("variable", ["env:PATH", "system:java.version", "spark.sql.warehouse.dir"])

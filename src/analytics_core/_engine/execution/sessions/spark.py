@@ -6,6 +6,7 @@ database's user should be one who can only read. Also what its databases tell of
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -57,6 +58,7 @@ class SparkSession(Session):
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
         """Return an engine of sessions in UTC, whose statements run as they are written."""
+        _keep_driver_quiet()
         engine = super().make_engine(request)
         event.listen(engine, "connect", _pin)
         return engine
@@ -74,6 +76,13 @@ class SparkSession(Session):
             cursor.execute(_written(request), async_=True)
             _wait(cursor, request)
             return read_cursor(cursor, request)
+
+
+def _keep_driver_quiet() -> None:
+    """Have the driver log no statement with its values, and no row; a host that wants them gives its logger a level."""
+    logger = logging.getLogger("pyhive.hive")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
 
 
 def _pin(raw: Any, _record: Any) -> None:
