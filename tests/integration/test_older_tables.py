@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
 from tests.support.older_stores import LATER, OLDER, give_back, later_columns, set_revision, stay_at, take_back
 from tests.support.stores import KEY
 
+from analytics_core._content.jobs.registry import JobRegistry
 from analytics_core._content.storage.migrate import HEAD, VERSION_TABLE, migrate, migrate_store
 from analytics_core._content.storage.record_kinds import RecordKind
 from analytics_core._content.storage.store import SqlMetadataStore
 from analytics_core._content.storage.store_engine import make_store_engine
 from analytics_core._content.storage.tables import METADATA
 from analytics_core._content.storage.unit_of_work import SqlUnitOfWork
+from analytics_core._core.adapters.clock import SystemSleeper
 from analytics_core._core.adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.settings import Settings
+from analytics_core._records.shared_state import JobRecord
 from analytics_core.errors import NotFoundError, StoreOutdatedError, StoreUnavailableError
+from analytics_core.testing import InlineJobRunner
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.store.kinds import KINDS, filled, store_named
 from analytics_core.testing.store.records import START, a_chart, a_user
@@ -27,6 +33,8 @@ CLOCK = FixedClock(START)
 SERVERS = [pytest.param(kind, marks=pytest.mark.server) for kind in ("postgres", "mariadb")]
 LATER_KINDS = {"sql_queries", "saved_queries"}
 """The kinds of records that came with 0101."""
+LATER_COLUMNS = {"traceparent"}
+"""What jobs have since 0102."""
 
 
 @pytest.fixture(params=["file", *SERVERS])
@@ -152,7 +160,8 @@ def test_records_of_an_older_revision_are_used_as_ever(engine, open_older, tmp_p
         named = store_named(unit)
         for kind in KINDS.keys() - LATER_KINDS:
             records = getattr(unit, kind)
-            stored = records.get(records.append(filled(kind, named), actor_id=None))
+            record = without(filled(kind, named), LATER_COLUMNS)
+            stored = records.get(records.append(record, actor_id=None))
             assert records.update(stored, actor_id=None).audit.version == 2
 
 
@@ -183,6 +192,19 @@ def test_columns_that_are_not_there_hold_nothing_until_somebody_migrates(engine,
     with store.unit_of_work() as unit:
         stored = unit.charts.append(replace(a_chart("new"), description="d", last_saved_at=START), actor_id=None)
         assert (unit.charts.get(stored).description, unit.charts.get(stored).last_saved_at) == ("d", START)
+
+
+@pytest.mark.parametrize("revision", [OLDER, HEAD])
+def test_a_job_is_stored_without_its_trace_where_that_has_no_place(revision, engine, open_older, tmp_path):
+    stay_at(engine, revision, tmp_path)
+    trace = f"00-{'ab' * 16}-{'cd' * 8}-01"
+    store, tracer, settings = open_older(), SimpleNamespace(traceparent=lambda: trace), Settings(secret_key=KEY)
+    book = JobRegistry(store=store, runner=InlineJobRunner(), settings=settings, sleeper=SystemSleeper(), tracer=tracer)
+    job = JobRecord(job_id="new", kind="report", payload="{}", user_id=1)
+    with store.unit_of_work() as unit:
+        book.add(unit, job, unit.now())
+    with store.unit_of_work() as unit:
+        assert unit.jobs.find(job_id="new").traceparent == (trace if revision == HEAD else None)
 
 
 def kind_of(name: str) -> RecordKind:

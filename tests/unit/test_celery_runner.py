@@ -77,7 +77,9 @@ def test_an_app_that_accepts_pickle_is_refused() -> None:
         CeleryJobRunner(app)
 
 
-@for_each("url", ["nonsense", "nothing://user:s3same@host", "http://user:s3same@host"])
+@for_each(
+    "url", ["nonsense", "nothing://user:s3same@host", "http://user:s3same@host", "redis://:s3same@h/0?password=s3same"]
+)
 def test_what_is_no_broker_is_refused_and_not_repeated(url: str) -> None:
     with pytest.raises(SettingsError, match="the URL of the broker is none") as caught:
         CeleryJobRunner(url)

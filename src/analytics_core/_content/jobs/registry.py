@@ -36,6 +36,7 @@ from analytics_core.errors import (
     NotFoundError,
     StaleVersionError,
     StatementStoppedError,
+    StoreOutdatedError,
     StoreUnavailableError,
 )
 from analytics_core.ports import JobRunner, MetadataStore, Sleeper
@@ -145,7 +146,11 @@ class JobRegistry:
         lease = now + timedelta(seconds=self._settings.job_wait_s)
         worker = self._heartbeat.token if self._runner.is_local else None
         trace = None if self._tracer is None else self._tracer.traceparent()
-        return unit.jobs.add(replace(job, lease_until=lease, worker=worker, traceparent=trace), actor_id=job.author_id)
+        new = replace(job, lease_until=lease, worker=worker)
+        if trace is not None:
+            with suppress(StoreOutdatedError):  # tables without a place for it: the job's trace stands alone
+                return unit.jobs.add(replace(new, traceparent=trace), actor_id=job.author_id)
+        return unit.jobs.add(new, actor_id=job.author_id)
 
     def run_here(self, kind: JobKind, *, user_id: int, work: Callable[[CancelToken], _Result], job_id: str) -> _Result:
         """Do work in the caller's thread, as a job that others find and stop meanwhile; nothing is left of it.

@@ -95,7 +95,7 @@ def celery_app(broker: str, *, visibility_timeout_s: float = VISIBILITY_TIMEOUT_
         app.connection_for_write().transport  # noqa: B018 - it reads the URL and loads what it names
     except ImportError:
         raise MissingExtraError(needed_for="this broker", extra_name="celery") from None
-    except (KeyError, ValueError):
+    except (KeyError, TypeError, ValueError):  # a TypeError: an option that nothing takes, or that the URL has already
         raise SettingsError("the URL of the broker is none, such as redis://host:6379/0") from None
     return app
 
