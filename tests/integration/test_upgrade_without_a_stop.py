@@ -24,7 +24,7 @@ NEXT = f"{int(HEAD) + 1:04}"
 SCRIPT = PROJECT / "tests" / "support" / "upgrade_process.py"
 
 
-@pytest.fixture(params=["file", "postgres", pytest.param("mariadb", marks=pytest.mark.long)])
+@pytest.fixture(params=["postgres", *(pytest.param(store, marks=pytest.mark.long) for store in ("file", "mariadb"))])
 def url(request, tmp_path):
     if request.param == "file":
         return f"sqlite:///{tmp_path}/meta.db"
