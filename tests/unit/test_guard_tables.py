@@ -134,6 +134,16 @@ def test_a_table_after_in_is_refused_where_it_would_be_read() -> None:
     assert _tables("SELECT a FROM b WHERE a IN ('secret')", "sqlite") == ["b"]
 
 
+@for_each("member", ["secret", "(secret)", "d.secret", "`d`.`secret`", "a.b.c.d.e", "+secret", "(secret AS z)"])
+def test_a_name_alone_after_in_is_refused_where_it_could_be_a_table(member: str) -> None:
+    """ClickHouse reads the table, without its row rules, where no column has the name."""
+    for sql in (f"SELECT a FROM b WHERE a IN ({member})", f"SELECT countIf(NOT a GLOBAL IN ({member})) FROM b"):
+        with pytest.raises(StatementRefusedError, match="a name alone after IN could be a table"):
+            _tables(sql, "clickhouse")
+    assert _tables("SELECT a FROM b WHERE a IN (c, d) AND a IN (1) AND a IN (lower(c))", "clickhouse") == ["b"]
+    assert _tables("SELECT a FROM b WHERE a IN (c)", "sqlite") == _tables("SELECT a FROM b WHERE a IN (c)", "duckdb")
+
+
 def test_a_table_in_the_place_of_rows_or_of_a_list_is_refused() -> None:
     for sql in ("SELECT * FROM TABLE('secret')", "SELECT * FROM TABLE(secret)"):
         with pytest.raises(StatementRefusedError, match="without it"):

@@ -159,6 +159,7 @@ class TableNames:
     Attributes:
         longest: bytes after which it cuts a name off without a word, and so reads another table; None: it does not.
         after_in: whether `a IN t` reads a table; elsewhere it tests membership in a list.
+        after_in_alone: whether `a IN (t)` does so too, where no column has that name.
         calls: whether a function that makes rows can be read without parentheses.
         parted: whether dots inside one quoted name part it, so that it may lead into another schema.
         loose: whether the first of two parts may be a catalog as well as a schema.
@@ -173,6 +174,7 @@ class TableNames:
 
     longest: int | None
     after_in: bool
+    after_in_alone: bool
     calls: bool
     parted: bool
     loose: bool
@@ -186,6 +188,7 @@ class TableNames:
 STANDARD_TABLE_NAMES: Final = TableNames(
     longest=None,
     after_in=False,
+    after_in_alone=False,
     calls=False,
     parted=False,
     loose=False,

@@ -177,8 +177,15 @@ def _exact(parts: Sequence[exp.Expr | None], spec: EngineSpec) -> TableName | No
 
 
 def _reject_name_after_in(member: exp.In, spec: EngineSpec) -> None:
-    if spec.guards.table_names.after_in and member.args.get("field") is not None:
+    names = spec.guards.table_names
+    if names.after_in and member.args.get("field") is not None:
         raise StatementRefusedError("IN takes values or a sub-query: write IN (SELECT ... FROM ...)")
+    if names.after_in_alone and len(member.expressions) == 1:
+        only = member.expressions[0]
+        while isinstance(only, exp.Paren | exp.Alias):
+            only = only.this
+        if isinstance(only, exp.Column | exp.Dot | exp.Identifier | exp.Table):
+            raise StatementRefusedError("a name alone after IN could be a table: write = for a column")
 
 
 def _reject_unknown_rows(rows: exp.TableFromRows, spec: EngineSpec) -> None:

@@ -163,7 +163,12 @@ _GUARDS = guards.Guards(
 """),
     row_makers=frozenset(),
     revealing=guards.RevealingRelations.of(relations="", schemas="system", harmless=_HARMLESS, functions=""),
-    table_names=replace(guards.STANDARD_TABLE_NAMES, after_in=True, own=guards.name_set("information_schema system")),
+    table_names=replace(
+        guards.STANDARD_TABLE_NAMES,
+        after_in=True,
+        after_in_alone=True,
+        own=guards.name_set("information_schema system"),
+    ),
     fence=limited_by_bigint,
     by_case=False,
     casts_columns=True,
