@@ -151,7 +151,7 @@ def test_a_table_in_the_place_of_rows_or_of_a_list_is_refused() -> None:
     with pytest.raises(StatementRefusedError, match="table function my_rows"):
         _tables("SELECT * FROM TABLE(my_rows(1))", "snowflake")
     assert _tables("SELECT * FROM TABLE(GENERATOR(ROWCOUNT => 3))", "snowflake") == []
-    for call in ("globalIn", "notIn", "nullIn"):
+    for call in ("`in`", '"in"', "globalIn", "notIn", "nullIn"):
         with pytest.raises(StatementRefusedError, match="not allowed"):
             _tables(f"SELECT {call}(x, secret) FROM a", "clickhouse")
     assert _tables("SELECT x NOT IN (1, 2), x GLOBAL IN (SELECT y FROM b) FROM a", "clickhouse") == ["a", "b"]

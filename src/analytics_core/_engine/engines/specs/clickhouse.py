@@ -162,7 +162,8 @@ _GUARDS = guards.Guards(
     runningdifference neighbor
 """),
     row_makers=frozenset(),
-    revealing=guards.RevealingRelations.of(relations="", schemas="system", harmless=_HARMLESS, functions=""),
+    # `in` is called with its name in quotes, and reads a table as the operator does.
+    revealing=guards.RevealingRelations.of(relations="", schemas="system", harmless=_HARMLESS, functions="in"),
     table_names=replace(
         guards.STANDARD_TABLE_NAMES,
         after_in=True,
