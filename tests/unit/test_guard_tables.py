@@ -144,6 +144,13 @@ def test_a_name_alone_after_in_is_refused_where_it_could_be_a_table(member: str)
     assert _tables("SELECT a FROM b WHERE a IN (c)", "sqlite") == _tables("SELECT a FROM b WHERE a IN (c)", "duckdb")
 
 
+@for_each("call", ["aiGenerate(a)", "AIEmbed(a)", "fullHostName()", "authUser()", "query_id()", "logTrace('x')"])
+def test_newer_functions_and_other_names_of_denied_ones_are_refused(call: str) -> None:
+    """Of ClickHouse 26.9: they reach the network, the log, or tell of the server and the session."""
+    with pytest.raises(StatementRefusedError, match="not allowed"):
+        _tables(f"SELECT {call} FROM b", "clickhouse")
+
+
 def test_a_table_in_the_place_of_rows_or_of_a_list_is_refused() -> None:
     for sql in ("SELECT * FROM TABLE('secret')", "SELECT * FROM TABLE(secret)"):
         with pytest.raises(StatementRefusedError, match="without it"):

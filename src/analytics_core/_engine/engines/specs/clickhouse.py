@@ -139,6 +139,9 @@ _GUARDS = guards.Guards(
     dictionary merge mergetreeindex view viewifpermitted loop fuzzquery ytsaurus arrowflight kafka rabbitmq nats joinget
     joingetornull dicthas dictisin catboostevaluate modelevaluate addresstoline addresstolinewithinlines addresstosymbol
     demangle showcertificate getserverport getserversetting getmacro fqdn hostname tcpport serveruuid currentprofiles
+    ai* fullhostname authuser current_user query_id current_query_id initial_query_id initialquerystarttime
+    initial_query_start_time currentrequesturl getmergetreesetting pgtableisvisible pg_table_is_visible pggetuserbyid
+    pg_get_userbyid logtrace __*
     enabledprofiles defaultprofiles generateserialid hascolumnintable transactionid transactionlatestsnapshot globalin
     notin globalnotin nullin notnullin globalnullin globalnotnullin inignoreset notinignoreset globalinignoreset
     globalnotinignoreset nullinignoreset notnullinignoreset globalnullinignoreset globalnotnullinignoreset currentuser
