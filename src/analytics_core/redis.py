@@ -6,6 +6,7 @@ Both take the address of a server, or a client of the package `redis`. A server 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import math
 import secrets
 from collections.abc import Callable
@@ -101,7 +102,7 @@ class RedisCache:
         if type(entry) is not bytes or not entry.startswith(_FORMAT) or len(entry) > self._most_bytes:
             return None
         value = entry[_HEAD_BYTES:]
-        return value if entry[len(_FORMAT) : _HEAD_BYTES] == _digest(place, value) else None
+        return value if hmac.compare_digest(entry[len(_FORMAT) : _HEAD_BYTES], _digest(place, value)) else None
 
     def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
         """Keep `value` for `timeout_s` seconds, `max_age_s` at most; 0 and less keep nothing.
