@@ -6,10 +6,8 @@ Each call is timed by the clock, in turns on the small store and on the large on
 from __future__ import annotations
 
 import secrets
-import statistics
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -21,11 +19,11 @@ from tests.support.servers import ServerMissingError, private_servers
 from analytics_core import AnalyticsCore, Settings
 from analytics_core.testing.sample_data import make_shop
 from benchmarks.report import Ratio, Unmeasured
+from benchmarks.timing import Call, medians_in_turns
 
 SMALL, LARGE = 100, 10_000
 GOAL = 1.5
 ROUNDS, WARM_UP = 15, 2
-Call = Callable[[], Any]
 
 
 class Store:
@@ -141,14 +139,6 @@ def compare(stores: tuple[str, ...] = ("sqlite", "postgres")) -> Iterator[Ratio 
 def _growth(filled: list[Store], kind: str) -> Iterator[Ratio]:
     small, large = (store.calls() for store in filled)
     for name in small:
-        seconds: tuple[list[float], list[float]] = ([], [])
-        for turn in range(WARM_UP + ROUNDS):
-            for (before, call), taken in zip((small[name], large[name]), seconds, strict=True):
-                before()
-                began = time.perf_counter()
-                call()
-                if turn >= WARM_UP:
-                    taken.append(time.perf_counter() - began)
-        few, many = (statistics.median(taken) for taken in seconds)
+        few, many = medians_in_turns(small[name], large[name], rounds=ROUNDS, warm_up=WARM_UP)
         note = f"{few * 1000:.1f} ms with {SMALL}, {many * 1000:.1f} ms with {LARGE} rules, datasets and people"
         yield Ratio(name=f"growth of a {name}: {kind}", value=many / few, goal=GOAL, note=note)

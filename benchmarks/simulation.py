@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
-import statistics
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -28,8 +26,9 @@ from analytics_core._content.storage import tables
 from analytics_core.testing import InlineJobRunner, Outbox
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.sample_data import make_shop
-from benchmarks.growth import Call, _nothing
+from benchmarks.growth import _nothing
 from benchmarks.report import Ratio, Unmeasured
+from benchmarks.timing import Call, medians_in_turns
 
 GOAL = 1.5
 ROUNDS, WARM_UP = 15, 3
@@ -184,14 +183,6 @@ def compare(small: Size = SMALL, large: Size = LARGE) -> Iterator[Ratio | Unmeas
             stack.callback(store.core.close)
         of_small, of_large = (store.calls() for store in stores)
         for name in of_small:
-            seconds: tuple[list[float], list[float]] = ([], [])
-            for turn in range(WARM_UP + ROUNDS):
-                for (before, call), taken in zip((of_small[name], of_large[name]), seconds, strict=True):
-                    before()
-                    began = time.perf_counter()
-                    call()
-                    if turn >= WARM_UP:
-                        taken.append(time.perf_counter() - began)
-            few, many = (statistics.median(taken) for taken in seconds)
+            few, many = medians_in_turns(of_small[name], of_large[name], rounds=ROUNDS, warm_up=WARM_UP)
             note = f"{few * 1000:.1f} ms and {many * 1000:.1f} ms"
             yield Ratio(name=f"simulation: {name}", value=many / few, goal=GOAL, note=note)

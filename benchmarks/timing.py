@@ -52,3 +52,21 @@ def paired_ratio(
         if number >= warm_up:
             ratios.append(getattr(pair[0], by) / max(getattr(pair[1], by), 1e-9))
     return statistics.median(ratios)
+
+
+Call = Callable[[], Any]
+
+
+def medians_in_turns(
+    few: tuple[Call, Call], many: tuple[Call, Call], *, rounds: int, warm_up: int
+) -> tuple[float, float]:
+    """Return the median seconds of two calls by the clock, which take turns; each comes with what is done before it."""
+    seconds: tuple[list[float], list[float]] = ([], [])
+    for turn in range(warm_up + rounds):
+        for (before, call), taken in zip((few, many), seconds, strict=True):
+            before()
+            began = time.perf_counter()
+            call()
+            if turn >= warm_up:
+                taken.append(time.perf_counter() - began)
+    return statistics.median(seconds[0]), statistics.median(seconds[1])
