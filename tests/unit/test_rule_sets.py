@@ -97,3 +97,13 @@ def test_of_rules_that_do_not_bind_the_first_are_read_and_the_rest_counted(core:
     assert len(report.verdicts) == 501
     assert report.omitted == 3
     assert "3 more rules do not bind" in str(report).splitlines()
+
+
+def test_rules_that_are_not_regular_are_asked_for_as_an_index_finds_them(
+    core: AnalyticsCore, books: StoredRuleSets
+) -> None:
+    with statements_of(core) as seen:
+        books.book(1, 9, frozenset({OWN}), role_ids=frozenset({3}))
+    conditions = [statement for statement, _ in seen if "filter_type" in statement]
+    assert any("filter_type < ? OR ac_row_rules.filter_type > ?" in statement for statement in conditions)
+    assert not any("filter_type !=" in statement for statement in conditions)

@@ -352,7 +352,7 @@ def _differs(column: ColumnElement[Any], value: BindParameter[Any], is_none: boo
     """Return the condition that the column has another value, None included; what is less or more an index finds."""
     if is_none:
         return column.is_not(None)
-    is_indexable = isinstance(column, Column) and isinstance(column.type, String)
+    is_indexable = isinstance(column, Column) and isinstance(column.type, Name)
     differs = sa.or_(column < value, column > value) if is_indexable else column != value
     return sa.or_(differs, column.is_(None))
 
