@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.support.missing import skip_or_fail
-from tests.support.redis_server import RedisServer, redis_server
-from tests.support.servers import ServerMissingError
+from tests.support.redis_server import RedisServer
 
 from analytics_core._core.adapters.job_runners import InlineJobRunner, ThreadJobRunner
 from analytics_core.celery import QUEUES, CeleryJobRunner
@@ -24,15 +22,6 @@ class TestThreadJobRunner(JobRunnerConformance):
     @pytest.fixture
     def runner(self) -> ThreadJobRunner:
         return ThreadJobRunner(workers=2)
-
-
-@pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    try:
-        with redis_server(tmp_path_factory.mktemp("redis")) as server:
-            yield server
-    except ServerMissingError as missing:
-        skip_or_fail(str(missing))
 
 
 class _RunnerWithWorker(CeleryJobRunner):
@@ -53,7 +42,7 @@ class _RunnerWithWorker(CeleryJobRunner):
 @pytest.mark.server
 class TestCeleryJobRunner(JobRunnerConformance):
     @pytest.fixture
-    def runner(self, redis: RedisServer) -> Iterator[CeleryJobRunner]:
-        made = _RunnerWithWorker(redis.url)
+    def runner(self, redis_server: RedisServer) -> Iterator[CeleryJobRunner]:
+        made = _RunnerWithWorker(redis_server.url)
         yield made
         made.stop()

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from tests.support.cluster_servers import ClickhouseServer, SparkServer, cluster_server
-from tests.support.servers import PrivateServer, ServerMissingError
+from tests.support.cluster_servers import ClickhouseServer, ClusterServer, SparkServer, cluster_server
+from tests.support.missing import skip_or_fail
+from tests.support.servers import ServerMissingError
 
 
 @pytest.fixture(scope="session")
-def clickhouse() -> Iterator[PrivateServer]:
+def clickhouse() -> Iterator[ClusterServer]:
     """A private ClickHouse."""
-    try:
-        with cluster_server(ClickhouseServer) as server:
-            yield server
-    except ServerMissingError as missing:
-        pytest.skip(str(missing))
+    with _running(ClickhouseServer) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[PrivateServer]:
+def spark() -> Iterator[ClusterServer]:
     """A private Spark."""
+    with _running(SparkServer) as server:
+        yield server
+
+
+@contextmanager
+def _running(kind: type[ClusterServer]) -> Iterator[ClusterServer]:
     try:
-        with cluster_server(SparkServer) as server:
+        with cluster_server(kind) as server:
             yield server
     except ServerMissingError as missing:
-        pytest.skip(str(missing))
+        skip_or_fail(str(missing))

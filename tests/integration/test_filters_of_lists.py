@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core import AnalyticsCore
-from analytics_core.errors import PayloadSchemaError
+from analytics_core import AnalyticsCore, Settings
+from analytics_core.errors import PayloadSchemaError, SettingsError
 
 COLUMNS: Mapping[str, str] = {
     "css_templates": "id template_name css",
@@ -127,3 +127,19 @@ def test_an_unknown_field_is_told_with_the_act_that_the_contract_names(tmp_path:
             with pytest.raises(PayloadSchemaError) as refused:
                 act()
             assert refused.value.message.startswith(f"{name} is not valid: "), refused.value.message
+
+
+def test_a_list_counts_no_more_records_than_the_settings_say(tmp_path: Path) -> None:
+    with AnalyticsCore(Settings(secret_key="a-key-of-these-tests-5f1c9e", max_list_count=2)) as host:
+        core = host.as_user(host.create_first_administrator("admin").id)
+        tag = core.tags.create({"name": "every"}).id
+        for number in range(3):
+            core.tags.tag("dashboard", core.dashboards.create({"dashboard_title": f"d{number}"}).id, ["every"])
+        for page, found in ((0, 2), (1, 1), (2, 0)):
+            for listed in (
+                core.dashboards.list(page=page, page_size=2),
+                core.tags.tagged(tag, "dashboard", page=page, page_size=2),
+            ):
+                assert (listed.count, len(listed.result)) == (2, found)
+    with pytest.raises(SettingsError, match="max_list_count must be at least 1, or None"):
+        Settings(secret_key="a-key-of-these-tests-5f1c9e", max_list_count=0)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.support.shop import ORDERS, add_reader, context, hosted_core, shop_url
 
-from analytics_core import AnalyticsCore, errors
+from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._records.people import User
 from analytics_core.models.enums import QueryStatus
 from analytics_core.models.parsing.query_context import parse_query_context
@@ -327,3 +328,21 @@ def test_cancel_stops_the_statement_of_a_server(server: str, name: str, request:
         job.cancel()
         assert job.wait(HARD_STOP_S)
         assert job.status is QueryStatus.STOPPED
+
+
+def test_a_result_is_read_as_long_as_its_key_is_a_previous_one(tmp_path: Path) -> None:
+    def opened(key: str, *previous: str) -> AnalyticsCore:
+        choices = Settings(secret_key=key, previous_secret_keys=previous, data_roots=(tmp_path,))
+        return AnalyticsCore(choices, metadata_url=f"sqlite:///{tmp_path}/meta.db")
+
+    old, new = "the-key-of-these-tests-5c1d", "another-key-of-these-tests-8e02"
+    with opened(old) as core:
+        admin = core.as_user(core.create_first_administrator("admin").id)
+        admin.databases.create({"database_name": "shop", "sqlalchemy_uri": make_shop(tmp_path / "shop.db")})
+        admin.datasets.create({"database": 1, "table_name": "orders"})
+        job = admin.charts.submit(context(FAST))
+        rows = job.result(timeout_s=20).results[0].data
+    with opened(new, old) as core:
+        assert core.as_user("admin").charts.job(job.job_id).result(timeout_s=20).results[0].data == rows
+    with opened(new) as core, pytest.raises(errors.StoredDataError, match="secret key"):
+        core.as_user("admin").charts.job(job.job_id).result(timeout_s=20)

@@ -245,3 +245,14 @@ def test_who_acts_is_read_with_their_roles_in_one_transaction(admin):
         anew = len(begun)
         admin.charts.list(page_size=1)
     assert anew == (len(begun) - anew) + 1
+
+
+def test_the_latest_log_entries_are_read_along_their_index(admin):
+    with statements_of(admin) as seen:
+        admin.logs.list()
+    (statement,) = [text for text, _ in seen if "FROM ac_logs ORDER BY" in " ".join(text.split())]
+    assert "CASE" not in statement
+    if engine_of(admin).dialect.name == "sqlite":
+        with engine_of(admin).connect() as connection:
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", (25, 0)).all()
+        assert any("ac_logs USING INDEX ix_ac_logs_dttm" in str(line) for line in plan)

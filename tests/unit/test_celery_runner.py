@@ -99,6 +99,7 @@ def test_a_worker_of_a_core_whose_jobs_go_elsewhere_says_what_it_needs(core: Ana
         ("tests.unit.test_celery_runner:missing", "must name a function"),
         ("tests.unit.no_such_module:make_core", "must name a function"),
         ("tests.unit.test_celery_runner", "must name a function"),
+        (".test_celery_runner:make_core", "must name a function"),
         ("", "name the metadata store"),
     ],
 )

@@ -138,7 +138,7 @@ def _made_by(path: str) -> AnalyticsCore:
     module_name, _, name = path.partition(":")
     try:
         make: Callable[[], object] = getattr(importlib.import_module(module_name), name)
-    except (AttributeError, ValueError, ModuleNotFoundError) as error:
+    except (AttributeError, TypeError, ValueError, ModuleNotFoundError) as error:  # `.x:y` is a TypeError
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing is not None and not f"{module_name}.".startswith(f"{missing}."):
             raise

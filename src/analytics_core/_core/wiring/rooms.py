@@ -134,6 +134,8 @@ def job_handlers(
     runtime: CoreRuntime, find_actor: Callable[[JobRecord], Actor], find_person: FindActor
 ) -> dict[JobKind, Once[JobHandler]]:
     """Return what runs the jobs of each kind, as their own actors and at their moments; it is loaded with the first."""
+    settings = runtime.parts.settings
+    seal = partial(EntrySeal, settings.key, previous=settings.older_keys)
 
     def runtime_of(job: JobRecord) -> CoreRuntime:
         return runtime if job.moment is None else runtime.pinned_at(job.moment)
@@ -151,7 +153,7 @@ def job_handlers(
 
             return GuestQueries(content_of(job), actor)
 
-        return ChartDataJobs(queries_of=queries_of, find_actor=find_actor, seal=EntrySeal(runtime.parts.settings.key))
+        return ChartDataJobs(queries_of=queries_of, find_actor=find_actor, seal=seal())
 
     def warm_ups() -> JobHandler:
         from analytics_core._content.cache import WarmUpJobs
@@ -168,8 +170,7 @@ def job_handlers(
     def statements() -> JobHandler:
         from analytics_core._sql.runs import SqlJobs
 
-        seal = EntrySeal(runtime.parts.settings.key)
-        return SqlJobs(runtime_of=content_of, find_actor=find_actor, seal=seal)
+        return SqlJobs(runtime_of=content_of, find_actor=find_actor, seal=seal())
 
     makers = {
         JobKind.CHART_DATA: charts,
@@ -177,12 +178,12 @@ def job_handlers(
         JobKind.REPORT: reports,
         JobKind.SQL: statements,
     }
-    return {kind: Once(_observed(make, runtime)) for kind, make in makers.items()}
+    return {kind: Once(_traced(make, runtime)) for kind, make in makers.items()}
 
 
-def _observed(make: Callable[[], JobHandler], runtime: CoreRuntime) -> Callable[[], JobHandler]:
+def _traced(make: Callable[[], JobHandler], runtime: CoreRuntime) -> Callable[[], JobHandler]:
     if (tracer := runtime.engine.tracer) is None:
         return make
-    from analytics_core._content.jobs.observed_jobs import observed
+    from analytics_core._content.jobs.traced_jobs import traced
 
-    return observed(make, tracer, runtime.content.wall_clock)
+    return traced(make, tracer, runtime.content.wall_clock)

@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from enum import Enum
 from typing import Final, NoReturn
 
@@ -84,15 +85,19 @@ class EntrySeal:
 
     Each key of the cache has a signing key of its own, so that a seal holds under no other one, and so that no signing
     key ever sees as many nonces as would let two of them be alike.
+
+    Args:
+        secret: what seals are made with.
+        previous: secrets whose seals still hold.
     """
 
-    def __init__(self, secret: Secret) -> None:
-        self._key = derived_key(secret, Purpose.CACHE_ENTRY)
+    def __init__(self, secret: Secret, *, previous: Sequence[Secret] = ()) -> None:
+        self._keys = [derived_key(one, Purpose.CACHE_ENTRY) for one in (secret, *previous)]
 
     def made(self, key: str, parts: Iterable[Chunk]) -> bytes:
         """Return the seal of the parts, in their order, under `key`: a nonce and a tag."""
         nonce = os.urandom(_NONCE_BYTES)
-        signer = Cipher(AES(self._signing_key(key)), GCM(nonce)).encryptor()
+        signer = Cipher(AES(_signing_key(self._keys[0], key)), GCM(nonce)).encryptor()
         for part in parts:
             signer.authenticate_additional_data(memoryview(part).cast("B"))
         signer.finalize()
@@ -101,14 +106,15 @@ class EntrySeal:
     def holds(self, key: str, seal: Chunk, content: Chunk) -> bool:
         """Tell whether `seal` was made under `key` for exactly these bytes; the time it takes tells nothing."""
         nonce, tag = bytes(seal[:_NONCE_BYTES]), bytes(seal[_NONCE_BYTES:])
-        try:
-            AESGCM(self._signing_key(key)).decrypt(nonce, tag, content)
-        except InvalidTag:
-            return False
-        return True
+        for own in self._keys:
+            with suppress(InvalidTag):
+                AESGCM(_signing_key(own, key)).decrypt(nonce, tag, content)
+                return True
+        return False
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("the seal of the cache holds a key and is never pickled")
 
-    def _signing_key(self, key: str) -> bytes:
-        return hashlib.blake2b(key.encode(), key=self._key, digest_size=32).digest()
+
+def _signing_key(own: bytes, key: str) -> bytes:
+    return hashlib.blake2b(key.encode(), key=own, digest_size=32).digest()

@@ -15,12 +15,12 @@ from analytics_core._records.shared_state import JobRecord
 from analytics_core.ports import Clock
 
 
-def observed(make: Callable[[], JobHandler], tracer: Tracer, clock: Clock) -> Callable[[], JobHandler]:
+def traced(make: Callable[[], JobHandler], tracer: Tracer, clock: Clock) -> Callable[[], JobHandler]:
     """Return what makes a handler as `make` does, whose jobs are observed; `clock` stamps records."""
-    return lambda: _ObservedJobs(make(), tracer, clock)
+    return lambda: _TracedJobs(make(), tracer, clock)
 
 
-class _ObservedJobs:
+class _TracedJobs:
     def __init__(self, handler: JobHandler, tracer: Tracer, clock: Clock) -> None:
         self._handler = handler
         self._tracer = tracer
@@ -30,7 +30,7 @@ class _ObservedJobs:
         """Return what does the job; its work is observed, not its beginning."""
         work = self._handler.begin(job, unit)
 
-        def observed_work(cancel: CancelToken) -> JobOutcome:
+        def traced_work(cancel: CancelToken) -> JobOutcome:
             submitted = job.audit.created_on
             waited = None if submitted is None else (self._clock.now() - submitted).total_seconds() * 1_000
             facts = {"actor_id": job.author_id, "result_type": job.kind, "waited_ms": waited and max(waited, 0.0)}
@@ -39,7 +39,7 @@ class _ObservedJobs:
                 doing.facts["result_bytes"] = len(outcome.data)
                 return outcome
 
-        return observed_work
+        return traced_work
 
     def may_read(self, job: JobRecord, actor: Actor) -> bool:
         """Tell whether an actor may read what it made."""
