@@ -7,6 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -449,6 +450,58 @@ def test_a_process_that_comes_back_stops_what_was_taken_from_it(desk: Any, is_go
     at.book._settle_own()
     at.book._runner.close()  # waits until it stopped
     assert at.book._jobs == {}
+
+
+class StagedStore:
+    """A store that does something for a thread before its next unit of work, or after it."""
+
+    def __init__(self, store: SqlMetadataStore) -> None:
+        self._store = store
+        self.before: dict[threading.Thread, Callable[[], object]] = {}
+        self.after: dict[threading.Thread, Callable[[], object]] = {}
+
+    @contextmanager
+    def unit_of_work(self) -> Iterator[UnitOfWork]:
+        here = threading.current_thread()
+        self.before.pop(here, lambda: None)()
+        with self._store.unit_of_work() as unit:
+            yield unit
+        self.after.pop(here, lambda: None)()
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_a_job_that_is_claimed_during_a_look_at_what_is_held_goes_on(
+    desk: Any, store: SqlMetadataStore, is_listed: bool
+) -> None:
+    running, done, claims, may_claim = (threading.Event() for _ in range(4))
+
+    def work(cancel: CancelToken) -> JobOutcome:
+        running.set()
+        assert done.wait(30)
+        return JobOutcome(state=JobState.STOPPED if cancel.cancelled else JobState.SUCCESS, data=b"")
+
+    staged, runner = StagedStore(store), HoldingRunner(is_local=False)
+    at = Desk(staged, runner, work)  # type: ignore[arg-type]
+    job = at.submit()
+    at.book._heartbeat.hold()
+    worker, here = threading.Thread(target=runner.run, args=(job.job_id,)), threading.current_thread()
+    staged.before[worker] = lambda: (claims.set(), may_claim.wait(30))
+    if not is_listed:
+        worker.start()
+        assert claims.wait(30)
+
+    def claim() -> None:
+        if is_listed:
+            worker.start()
+        may_claim.set()
+        assert running.wait(30)
+
+    (staged.before if is_listed else staged.after)[here] = claim
+    at.book._settle_own()
+    done.set()
+    worker.join(30)
+    assert job.state is JobState.SUCCESS
+    at.book.close()
 
 
 def test_a_submission_that_is_interrupted_leaves_nothing_behind(desk: Any) -> None:

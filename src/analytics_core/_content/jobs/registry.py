@@ -425,10 +425,10 @@ class JobRegistry:
         """End as lost what the store says that this process holds, and does not; stop what it runs, and should not.
 
         The first could not be recorded when it ended. The second was lost, or deleted, while this process was not
-        heard of.
+        heard of: it was claimed before the store is asked, as one that is claimed meanwhile may not be there yet.
         """
         with self._guard:
-            local_jobs = dict(self._jobs)
+            claimed = {job_id for job_id, local_job in self._jobs.items() if local_job.is_claimed}
         mine = (
             ListFilter(col="worker", op="eq", val=self._heartbeat.token),
             ListFilter(col="ended_on", op="is_null", val=True),
@@ -436,10 +436,9 @@ class JobRegistry:
         with self._store.unit_of_work() as unit:
             _, jobs = unit.jobs.list(ListQuery(filters=mine, page_size=_MOST_JOBS))
             for job in jobs:
-                if job.job_id not in local_jobs:
+                if self._is_dropped(job):  # by now, as jobs are held before they are claimed
                     self._ends.lose(unit, job, "its end could not be recorded")
-        alive = {job.job_id for job in jobs}
-        self._stop_here(job_id for job_id, one in local_jobs.items() if one.is_claimed and job_id not in alive)
+        self._stop_here(claimed - {job.job_id for job in jobs})
 
     def _stop_here(self, job_ids: Iterable[str]) -> None:
         for job_id in job_ids:
