@@ -22,7 +22,7 @@ ENGINES = "-e.[duckdb,postgres,mysql,fast,test]"
 SHARED = Path(os.environ.get("ANALYTICS_CORE_SHARED", "../shared"))
 CLUSTERS = (
     *("-e.[clickhouse,spark]", "chdb>=4.4", "pyspark>=4.1"),
-    *("datafusion>=55", "pglast>=8.7", "zetasql>=0.1.5"),
+    *("datafusion>=55", "pglast>=8.7", "trino-query-parser>=0.422.7", "zetasql>=0.1.5"),
 )
 """What the session `engines` needs: drivers and servers, and parsers of golden SQL; about 1.2 GB."""
 

@@ -37,6 +37,12 @@ def _bigquery() -> Parse:
     return parse
 
 
+def _trino() -> Parse:
+    parser = pytest.importorskip("trino_query_parser")
+    parse: Parse = parser.parse_statement
+    return parse
+
+
 def _datafusion(dialect: str) -> Parse:
     """Return the parser of DataFusion, which plans what it has read: that there are no tables is no matter."""
     datafusion = pytest.importorskip("datafusion")
@@ -61,8 +67,8 @@ PARSERS: Mapping[str, tuple[str, Callable[[], Parse]]] = {
     "snowflake": ("DataFusion, dialect Snowflake", partial(_datafusion, "snowflake")),
     "mssql": ("DataFusion, dialect MsSQL", partial(_datafusion, "mssql")),
     "databricks": ("DataFusion, dialect Databricks", partial(_datafusion, "databricks")),
-    "trino": ("DataFusion, ANSI", partial(_datafusion, "ansi")),
-    "presto": ("DataFusion, ANSI", partial(_datafusion, "ansi")),
+    "trino": ("Trino's own grammar (trino-query-parser)", _trino),
+    "presto": ("Trino's own grammar", _trino),
     "druid": ("DataFusion, generic", partial(_datafusion, "generic")),
 }
 
