@@ -6,14 +6,14 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Final
 
 from analytics_core._content.background_jobs import new_job_key, submit_job
 from analytics_core._content.changes import begin_act
-from analytics_core._content.jobs.handlers import JobKind, JobOutcome, Work
+from analytics_core._content.jobs.answer_jobs import AnswerJobs
+from analytics_core._content.jobs.handlers import JobKind, JobOutcome
 from analytics_core._content.runtime import ContentRuntime
 from analytics_core._engine.compile.fingerprint import digest_of
 from analytics_core._engine.execution.cancel import CancelToken
@@ -24,9 +24,7 @@ from analytics_core._engine.querying.sql_scripts import MadeKind, MadeRelation, 
 from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.results.answer_bytes import decode_job_answer, encode_answer
 from analytics_core._engine.rights.actor import Actor
-from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.datasource import Database
-from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._records.sql_query import QueryState, SqlQuery
 from analytics_core.errors import (
@@ -306,53 +304,31 @@ def _read(runtime: ContentRuntime, query_id: int) -> SqlQuery:
         return unit.sql_queries.get(query_id)
 
 
-class SqlJobs:
-    """Runs executions in the background, and reads what they gave (a `JobHandler`).
+@dataclass(frozen=True, kw_only=True)
+class SqlJobs(AnswerJobs):
+    """Runs executions in the background; `runtime_of` gives the parts of a core at the job's moment."""
 
-    Args:
-        runtime_of: gives the parts of a core at the job's moment.
-        find_actor: tells who acts for a job, with the rights that they have now.
-        seal: seals answers, so that whoever writes to the store makes none.
-    """
+    runtime_of: Callable[[JobRecord], ContentRuntime]
 
-    def __init__(
-        self,
-        *,
-        runtime_of: Callable[[JobRecord], ContentRuntime],
-        find_actor: Callable[[JobRecord], Actor],
-        seal: EntrySeal,
-    ) -> None:
-        self._runtime_of = runtime_of
-        self._find_actor = find_actor
-        self._seal = seal
-
-    def begin(self, job: JobRecord, _unit: UnitOfWork) -> Work:
-        """Return what runs the statement of the execution."""
-        return partial(self._run, job)
-
-    def _run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        runtime, actor = self._runtime_of(job), self._find_actor(job)
+    def answer(self, job: JobRecord, actor: Actor, cancel: CancelToken) -> JobOutcome:
+        """Return the rows of the execution."""
+        runtime = self.runtime_of(job)
         query, database = self._query_of(runtime, job)
-        runs = SqlRuns(runtime, actor)
-        _, answer = runs.run(query, database, cancel, stores_rows=True)
-        data = encode_answer(ChartData(results=(answer.result,)), key=job.job_id, seal=self._seal)
+        _, answer = SqlRuns(runtime, actor).run(query, database, cancel, stores_rows=True)
+        data = encode_answer(ChartData(results=(answer.result,)), key=job.job_id, seal=self.seal)
         return JobOutcome(state=JobState.SUCCESS, data=data, bound=_bound(answer.ready))
 
-    def may_read(self, job: JobRecord, actor: Actor) -> bool:
-        """Tell whether the actor would be given the same statement now, its row rules among it, as when the job ran."""
-        if job.bound is None:
-            return True
-        runtime = self._runtime_of(job)
+    def bound(self, job: JobRecord, actor: Actor) -> str:
+        """Return a digest of the statement that the actor would be given now, their row rules in it."""
+        runtime = self.runtime_of(job)
         query, database = self._query_of(runtime, job)
         request = ChartRequest(actor=actor, now=runtime.clock.now())
-        ready = runtime.engine.sql_scripts.ready(
-            runtime.engine.questions.runner.begun(request), database, question_of(query), made_of(query)
-        )
-        return _bound(ready) == job.bound
+        begun = runtime.engine.questions.runner.begun(request)
+        return _bound(runtime.engine.sql_scripts.ready(begun, database, question_of(query), made_of(query)))
 
     def read(self, job: JobRecord, data: bytes) -> ChartData:
         """Return the rows of the execution."""
-        return decode_job_answer(data, job_id=job.job_id, seal=self._seal)
+        return decode_job_answer(data, job_id=job.job_id, seal=self.seal)
 
     def _query_of(self, runtime: ContentRuntime, job: JobRecord) -> tuple[SqlQuery, Database]:
         try:

@@ -421,7 +421,7 @@ class GuestQueries(JobQueries):
         """Return the answer without its statements."""
         return without_statements(super().run(request))
 
-    def _bound(self, request: ChartRequest) -> str:
+    def bound_by(self, request: ChartRequest) -> str:
         """Return a digest of what binds the guest, and of what they see of the chart's query."""
         return digest_of((request.context.model_dump_json(), self._runtime.engine.questions.runner.bound_by(request)))
 

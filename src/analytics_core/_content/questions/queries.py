@@ -6,11 +6,11 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any, Final
 
 from analytics_core._content.batches import is_stored_id
-from analytics_core._content.jobs.handlers import JobOutcome, Work
+from analytics_core._content.jobs.answer_jobs import AnswerJobs
+from analytics_core._content.jobs.handlers import JobOutcome
 from analytics_core._content.lookups.chart_contexts import ChartContext, form_of_chart
 from analytics_core._content.questions.contexts import context_with
 from analytics_core._content.questions.extra_filters import ExtraFilters
@@ -24,9 +24,7 @@ from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.results.answer_bytes import decode_job_answer, encode_answer
 from analytics_core._engine.results.batch_stream import BatchStream
 from analytics_core._engine.rights.actor import Actor
-from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.chart import Chart
-from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core.errors import AccessError, AnalyticsError, NotFoundError, StoredDataError
 from analytics_core.models.enums import QueryStatus, ResultType
@@ -53,27 +51,31 @@ class ChartJobPayload:
 
 
 class JobQueries(ABC):
-    """Answers questions of charts for one actor, now or in a job; a subclass says what a question requests."""
+    """Answers questions of charts for one actor, now or in a job; a subclass says what a question requests.
 
-    def __init__(self, runtime: ContentRuntime, actor: Actor) -> None:
+    `cancel` stops them, where they have no other one.
+    """
+
+    def __init__(self, runtime: ContentRuntime, actor: Actor, *, cancel: CancelToken | None = None) -> None:
         self._runtime = runtime
         self._questions = runtime.engine.questions
         self.actor = actor
+        self.cancel = cancel
 
     @property
     def progress(self) -> Progress:
         """What shows how far long work has come."""
         return self._runtime.progress
 
-    def answer_job(self, question: ChartJobPayload, cancel: CancelToken) -> tuple[ChartData, str]:
+    def answer_job(self, question: ChartJobPayload) -> tuple[ChartData, str]:
         """Return the answer to the question of a job, and a digest of what bound its actor; it has its own budget."""
-        request = self._questions.runner.begun(replace(self._request_of_job(question), cancel=cancel))
-        bound = self._bound(request)
+        request = self._questions.runner.begun(self._request_of_job(question))
+        bound = self.bound_by(request)
         return self.run(request), bound
 
     def bound_on(self, question: ChartJobPayload) -> str:
         """Return a digest of what binds the actor now on all that answers the question of a job."""
-        return self._bound(self._request_of_job(question))
+        return self.bound_by(self._request_of_job(question))
 
     @abstractmethod
     def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
@@ -83,12 +85,13 @@ class JobQueries(ABC):
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         """Return what the question of a job requests now."""
 
-    def _bound(self, request: ChartRequest) -> str:
+    def bound_by(self, request: ChartRequest) -> str:
+        """Return a digest of what binds the actor now on all that answers what is requested."""
         return digest_of(self._questions.runner.bound_by(request))
 
     def run(self, request: ChartRequest) -> ChartData:
         """Return the answer to what is requested, as the actor may see it."""
-        return self._questions.runner.run(request)
+        return self._questions.runner.run(replace(request, cancel=request.cancel or self.cancel))
 
     def ask(self, payload: Payload) -> ChartData:
         """Return the answer to a query context that the library made, whatever the settings say of strict ones."""
@@ -143,7 +146,7 @@ class ChartQueries(JobQueries):
 
     def bound_now(self, question: Question) -> str:
         """Return a digest of what binds the actor now on all that answers a question."""
-        return self._bound(self.request(question))
+        return self.bound_by(self.request(question))
 
     def form_fields(self, question: Question) -> Mapping[str, tuple[str, ...]]:
         """Return the fields of a chart's form that each value of its question comes from; empty for a stored one."""
@@ -230,7 +233,11 @@ class ChartQueries(JobQueries):
             chart = self._named_chart(request.context)
         timeout = None if chart is None else chart.cache_timeout
         return replace(
-            request, force=force or request.force, chart_cache_timeout=timeout, form=form, extra_bundle=_picture_bundle
+            request,
+            force=force or request.force,
+            chart_cache_timeout=timeout,
+            form=form,
+            extra_bundle=picture_bundle_of,
         )
 
     def _named_chart(self, context: ChartDataQueryContext) -> Chart | None:
@@ -245,7 +252,7 @@ class ChartQueries(JobQueries):
         return chart if context.datasource is not None and context.datasource.id == chart.dataset_id else None
 
 
-def _picture_bundle(answer: ChartData) -> dict[str, Any]:
+def picture_bundle_of(answer: ChartData) -> dict[str, Any]:
     """Return an answer as a picture in notebooks; what draws it is loaded with the first one."""
     from analytics_core._content.pictures.display import vega_lite_of
 
@@ -260,43 +267,29 @@ def named_in(context: ChartDataQueryContext) -> Any:
 _WORST_FIRST: Final = (JobState.STOPPED, JobState.TIMED_OUT, JobState.FAILED)
 
 
-class ChartDataJobs:
-    """Runs and reads chart queries in the background (a `JobHandler`).
+QueriesOfJob = Callable[[JobRecord, Actor, CancelToken | None], JobQueries]
+"""Gives what answers a job for an actor at the job's moment, until it is cancelled."""
 
-    Args:
-        queries_of: gives what answers a job for an actor, at the job's moment.
-        find_actor: tells who acts for a job, with the rights that they have now.
-        seal: seals answers, so that whoever writes to the store makes none.
-    """
 
-    def __init__(
-        self,
-        *,
-        queries_of: Callable[[JobRecord, Actor], JobQueries],
-        find_actor: Callable[[JobRecord], Actor],
-        seal: EntrySeal,
-    ) -> None:
-        self._queries = queries_of
-        self._find_actor = find_actor
-        self._seal = seal
+@dataclass(frozen=True, kw_only=True)
+class ChartDataJobs(AnswerJobs):
+    """Answers charts and query contexts in the background."""
 
-    def begin(self, job: JobRecord, _unit: UnitOfWork) -> Work:
-        """Return what answers the question."""
-        return partial(self._run, job)
+    queries_of: QueriesOfJob
 
-    def _run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        answer, bound = self._queries(job, self._find_actor(job)).answer_job(_question(job), cancel)
-        return JobOutcome(
-            state=_state_of(answer), data=encode_answer(answer, key=job.job_id, seal=self._seal), bound=bound
-        )
+    def answer(self, job: JobRecord, actor: Actor, cancel: CancelToken) -> JobOutcome:
+        """Return the answer to the question."""
+        answer, bound = self.queries_of(job, actor, cancel).answer_job(_question(job))
+        data = encode_answer(answer, key=job.job_id, seal=self.seal)
+        return JobOutcome(state=_state_of(answer), data=data, bound=bound)
 
-    def may_read(self, job: JobRecord, actor: Actor) -> bool:
-        """Tell whether the same rules bind the actor now, on the same relations, as when the job ran."""
-        return job.bound is None or self._queries(job, actor).bound_on(_question(job)) == job.bound
+    def bound(self, job: JobRecord, actor: Actor) -> str:
+        """Return a digest of the rules that bind the actor now, and of the relations that they are on."""
+        return self.queries_of(job, actor, None).bound_on(_question(job))
 
     def read(self, job: JobRecord, data: bytes) -> ChartData:
         """Return the answer."""
-        return replace(decode_job_answer(data, job_id=job.job_id, seal=self._seal), extra_bundle=_picture_bundle)
+        return replace(decode_job_answer(data, job_id=job.job_id, seal=self.seal), extra_bundle=picture_bundle_of)
 
 
 def question_text(question: ChartJobPayload) -> str:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from analytics_core._content.lookups.chart_contexts import ChartContexts
     from analytics_core._content.lookups.guests import Guests
     from analytics_core._content.questions.queries import JobQueries
+    from analytics_core._engine.execution.cancel import CancelToken
     from analytics_core._reports.runtime import ReportsRuntime
 
     class FindActor(Protocol):
@@ -133,52 +134,14 @@ def _reports(parts: Components, content: ContentRuntime) -> ReportsRuntime:
 def job_handlers(
     runtime: CoreRuntime, find_actor: Callable[[JobRecord], Actor], find_person: FindActor
 ) -> dict[JobKind, Once[JobHandler]]:
-    """Return what runs the jobs of each kind, as their own actors and at their moments; it is loaded with the first."""
-    settings = runtime.parts.settings
-    seal = partial(EntrySeal, settings.key, previous=settings.older_keys)
-
-    def runtime_of(job: JobRecord) -> CoreRuntime:
-        return runtime if job.moment is None else runtime.pinned_at(job.moment)
-
-    def content_of(job: JobRecord) -> ContentRuntime:
-        return runtime_of(job).content
-
-    def charts() -> JobHandler:
-        from analytics_core._content.questions.queries import ChartDataJobs, ChartQueries
-
-        def queries_of(job: JobRecord, actor: Actor) -> JobQueries:
-            if actor.guest is None:
-                return ChartQueries(content_of(job), actor)
-            from analytics_core._content.guests.namespaces import GuestQueries
-
-            return GuestQueries(content_of(job), actor)
-
-        return ChartDataJobs(queries_of=queries_of, find_actor=find_actor, seal=seal())
-
-    def warm_ups() -> JobHandler:
-        from analytics_core._content.cache import WarmUpJobs
-
-        return WarmUpJobs(runtime_of=content_of, find_actor=find_actor)
-
-    def reports() -> JobHandler:
-        from analytics_core._reports.runner import ReportRuns
-
-        return ReportRuns(
-            runtime_of=lambda job: runtime_of(job).reports, find_actor=find_person, read_actor=find_person
-        )
-
-    def statements() -> JobHandler:
-        from analytics_core._sql.runs import SqlJobs
-
-        return SqlJobs(runtime_of=content_of, find_actor=find_actor, seal=seal())
-
-    makers = {
-        JobKind.CHART_DATA: charts,
-        JobKind.WARM_UP: warm_ups,
-        JobKind.REPORT: reports,
-        JobKind.SQL: statements,
+    """Return what runs the jobs of each kind; it is loaded with the first."""
+    makers = _Handlers(runtime, find_actor, find_person)
+    return {
+        JobKind.CHART_DATA: Once(_traced(makers.charts, runtime)),
+        JobKind.WARM_UP: Once(_traced(makers.warm_ups, runtime)),
+        JobKind.REPORT: Once(_traced(makers.reports, runtime)),
+        JobKind.SQL: Once(_traced(makers.statements, runtime)),
     }
-    return {kind: Once(_traced(make, runtime)) for kind, make in makers.items()}
 
 
 def _traced(make: Callable[[], JobHandler], runtime: CoreRuntime) -> Callable[[], JobHandler]:
@@ -187,3 +150,54 @@ def _traced(make: Callable[[], JobHandler], runtime: CoreRuntime) -> Callable[[]
     from analytics_core._content.jobs.traced_jobs import traced
 
     return traced(make, tracer, runtime.content.wall_clock)
+
+
+class _Handlers:
+    """Makes the handler of each kind."""
+
+    def __init__(self, runtime: CoreRuntime, find_actor: Callable[[JobRecord], Actor], find_person: FindActor) -> None:
+        self._runtime = runtime
+        self._find_actor = find_actor
+        self._find_person = find_person
+
+    def charts(self) -> JobHandler:
+        from analytics_core._content.questions.queries import ChartDataJobs
+
+        return ChartDataJobs(queries_of=self._queries_of, find_actor=self._find_actor, seal=self._seal())
+
+    def warm_ups(self) -> JobHandler:
+        from analytics_core._content.cache import WarmUpJobs
+
+        return WarmUpJobs(runtime_of=self._content_of, find_actor=self._find_actor)
+
+    def reports(self) -> JobHandler:
+        from analytics_core._reports.runner import ReportRuns
+
+        return ReportRuns(
+            runtime_of=lambda job: self._runtime_of(job).reports,
+            find_actor=self._find_person,
+            read_actor=self._find_person,
+        )
+
+    def statements(self) -> JobHandler:
+        from analytics_core._sql.runs import SqlJobs
+
+        return SqlJobs(runtime_of=self._content_of, find_actor=self._find_actor, seal=self._seal())
+
+    def _queries_of(self, job: JobRecord, actor: Actor, cancel: CancelToken | None) -> JobQueries:
+        if actor.guest is None:
+            from analytics_core._content.questions.queries import ChartQueries
+
+            return ChartQueries(self._content_of(job), actor, cancel=cancel)
+        from analytics_core._content.guests.namespaces import GuestQueries
+
+        return GuestQueries(self._content_of(job), actor, cancel=cancel)
+
+    def _content_of(self, job: JobRecord) -> ContentRuntime:
+        return self._runtime_of(job).content
+
+    def _runtime_of(self, job: JobRecord) -> CoreRuntime:
+        return self._runtime if job.moment is None else self._runtime.pinned_at(job.moment)
+
+    def _seal(self) -> EntrySeal:
+        return EntrySeal(self._runtime.parts.settings.key, previous=self._runtime.parts.settings.older_keys)
