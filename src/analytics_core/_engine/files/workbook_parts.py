@@ -7,6 +7,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 from analytics_core._engine.files.limits import FileLimits, broken
@@ -22,12 +23,30 @@ _CHUNK: Final = 1 << 18
 _RELATIONS: Final = "xl/_rels/workbook.xml.rels"
 _END = struct.Struct("<4s4H2LH")
 _LOCAL = struct.Struct("<4s5H3L2H")
-_NAME = rb"<(?:[^\s<>/:=\"']+:)?"
-_CELL = re.compile(_NAME + rb"c(?=[\s/>])")
-_PLACED = re.compile(_NAME + rb"c\s+r=[\"']([A-Z]{1,3})([0-9]{1,7})[\"']")
-_TEXT = re.compile(_NAME + rb"si(?=[\s/>])")
+_PREFIXED = re.compile(rb":(?:c|si)(?=[\s/>])")
 _TARGET = re.compile(rb"\bTarget\s*=\s*[\"']([^\"']*)[\"']")
 _ENTITIES = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tags:
+    """What finds cells, those with a place and texts; without prefixes of namespaces it takes a third of the time."""
+
+    cell: re.Pattern[bytes]
+    placed: re.Pattern[bytes]
+    text: re.Pattern[bytes]
+
+
+def _tags(start: bytes) -> _Tags:
+    return _Tags(
+        cell=re.compile(start + rb"c(?=[\s/>])"),
+        placed=re.compile(start + rb"c\s+r=[\"']([A-Z]{1,3})([0-9]{1,7})[\"']"),
+        text=re.compile(start + rb"si(?=[\s/>])"),
+    )
+
+
+_PLAIN: Final = _tags(rb"<")
+_ANY: Final = _tags(rb"<(?:[^\s<>/:=\"']+:)?")
 
 
 def check_workbook(file: BinaryIO, limits: FileLimits) -> None:
@@ -167,9 +186,10 @@ class _Markup:
     def _check(self, data: bytes) -> None:
         if _ENTITIES.search(data) or b"\x00" in data:
             raise broken("it declares entities or has another encoding, as no spreadsheet program writes it")
-        self._texts += len(_TEXT.findall(data))
-        places = _PLACED.findall(data)
-        if len(places) != len(_CELL.findall(data)):
+        tags = _ANY if _PREFIXED.search(data) else _PLAIN
+        self._texts += len(tags.text.findall(data))
+        places = tags.placed.findall(data)
+        if len(places) != len(tags.cell.findall(data)):
             raise broken("it has cells without a place; save it with a spreadsheet program")
         self._rows = max([self._rows, *(int(row) for row in {row for _, row in places})])
         self._columns = max([self._columns, *(_column(letters) for letters in {column for column, _ in places})])

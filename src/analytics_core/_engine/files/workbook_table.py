@@ -26,6 +26,8 @@ from analytics_core.errors import MissingExtraError
 from analytics_core.models.parsing import payload_error
 
 _EXACT: Final = 2**53
+_MOST_CACHED: Final = 500_000
+"""How many cells are not read twice: as Python values they take some 60 bytes each, beside the reader's 40."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,7 @@ class WorkbookTable:
         check_workbook(file, limits)
         self._form, self._limits = form, limits
         self._sheet = _sheet(file, form.sheet)
+        self._cached: list[RawBatch] | None = []
         first = next(self._records(), None)
         columns = () if first is None else self._named(*first)
         self._requested = requested_types(columns, form.requested)
@@ -77,7 +80,8 @@ class WorkbookTable:
 
     def batches(self, columns: Sequence[FileColumn]) -> Iterator[pa.RecordBatch]:
         """Yield the rows as values of these types."""
-        for batch in self._batches():
+        for batch in self._batches() if self._cached is None else self._cached:
+            self._limits.check()
             arrays = [
                 self._array(cells, column, batch.rows, has_type=column.type != mine.type or place in self._requested)
                 for place, (cells, column, mine) in enumerate(zip(batch.cells, columns, self.columns, strict=True))
@@ -86,8 +90,7 @@ class WorkbookTable:
 
     def _array(self, cells: Sequence[Any], column: FileColumn, rows: Sequence[int], *, has_type: bool) -> pa.Array:
         kind = column.type.kind
-        are_days = all(isinstance(cell, date) for cell in cells if cell is not None)
-        if kind is ValueKind.TEXT or (has_type and not (are_days and kind in (ValueKind.DATE, ValueKind.TIMESTAMP))):
+        if kind is ValueKind.TEXT or (has_type and not (kind in _DAYS and _are_days(cells))):
             texts = pa.array([None if cell is None else _text(cell) for cell in cells], pa.string())
             return self._form.reader.values(texts, column.type, rows=rows, column=column.name)
         if kind is ValueKind.INTEGER:
@@ -99,8 +102,11 @@ class WorkbookTable:
         return nth_row(self._records(), place, has_header=self._form.header_row is not None)
 
     def _types(self, width: int) -> list[ColumnType]:
-        found = [self._requested.get(place) for place in range(width)]
+        found, cells_read = [self._requested.get(place) for place in range(width)], 0
         for batch in self._batches():
+            cells_read += width * len(batch.rows)
+            if self._cached is not None:
+                self._cached = [*self._cached, batch] if cells_read <= _MOST_CACHED else None
             for place, cells in enumerate(batch.cells):
                 if place not in self._requested:
                     found[place] = _widened(found[place], cells)
@@ -126,8 +132,8 @@ class WorkbookTable:
                 self._limits.check()
             if row <= first:
                 continue
-            values = [None if isinstance(cell, str) and cell in nulls else cell for cell in cells]
-            if any(value is not None for value in values):
+            values = cells if nulls.isdisjoint(cells) else [None if cell in nulls else cell for cell in cells]
+            if values.count(None) < len(values):
                 yield row, values
 
 
@@ -189,7 +195,13 @@ def _text(cell: Any) -> str:
 
 def _widened(known: ColumnType | None, cells: Sequence[Any]) -> ColumnType | None:
     """Return the narrowest type that fits what is known and these cells, None for no cells; TEXT fits all."""
-    kinds = {_kind(cell) for cell in cells if cell is not None}
+    classes = set(map(type, cells)) - {type(None)}
+    kinds = {_KINDS.get(one, ValueKind.TEXT) for one in classes - _NUMBERS}
+    if classes & _NUMBERS:
+        numbers = (
+            cells if classes <= _NUMBERS and None not in cells else [one for one in cells if type(one) in _NUMBERS]
+        )
+        kinds.add(ValueKind.INTEGER if _are_whole(numbers) else ValueKind.FLOAT)
     if known is not None:
         kinds.add(known.kind)
     if not kinds:
@@ -201,13 +213,14 @@ def _widened(known: ColumnType | None, cells: Sequence[Any]) -> ColumnType | Non
     return ColumnType(kind=ValueKind.TIMESTAMP) if kinds == {ValueKind.DATE, ValueKind.TIMESTAMP} else TEXT
 
 
-def _kind(cell: Any) -> ValueKind:
-    if isinstance(cell, bool):
-        return ValueKind.BOOLEAN
-    if isinstance(cell, int | float):
-        return ValueKind.INTEGER if float(cell).is_integer() and abs(cell) < _EXACT else ValueKind.FLOAT
-    if isinstance(cell, datetime):
-        return ValueKind.TIMESTAMP
-    if isinstance(cell, date):
-        return ValueKind.DATE
-    return ValueKind.TEXT
+_NUMBERS: Final = frozenset({int, float})
+_DAYS: Final = frozenset({ValueKind.DATE, ValueKind.TIMESTAMP})
+_KINDS: Final = {bool: ValueKind.BOOLEAN, datetime: ValueKind.TIMESTAMP, date: ValueKind.DATE}
+
+
+def _are_whole(numbers: Sequence[float]) -> bool:
+    return all(map(float.is_integer, map(float, numbers))) and max(map(abs, numbers)) < _EXACT
+
+
+def _are_days(cells: Sequence[Any]) -> bool:
+    return all(isinstance(cell, date) for cell in cells if cell is not None)
