@@ -1,124 +1,213 @@
-"""A FastAPI service that shows one dashboard to many tenants, each inside its own rows.
+"""A service in FastAPI: charts and dashboards for people and for guests, jobs in the background, OAuth 2.0, health.
 
-Its staff authorize it at the provider of a database, so that it reaches the database on their behalf. Run it with
-`fastapi dev examples/fastapi_host/app.py` (it takes `pip install "analytics-core" "fastapi[standard]"`);
-docs/how-to/embed-dashboards.md and docs/how-to/oauth.md walk through it.
+Deployed, with the core of its environment (docs/how-to/deploy.md):
+
+    uvicorn --factory fastapi_host.app:make_service --workers 2
+
+`make_service` lets guests in alone, by tokens that administrators mint, until it is told who else asks: write a module
+with a factory of your own, and start that.
+
+    def make() -> FastAPI:
+        return make_service(who_is_this)
+
+A demo over a sample shop, with two tenants (it takes `pip install "analytics-core" "fastapi[standard]"`;
+docs/how-to/embed-dashboards.md and docs/how-to/oauth.md walk through it):
+
+    fastapi dev examples/fastapi_host/app.py
 """
 
-import json
-import tempfile
-from collections.abc import Mapping
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import cache
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import Body, Cookie, FastAPI, Header, HTTPException, Request
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+import anyio
+from anyio import to_thread
+from fastapi import Depends, FastAPI, Header, HTTPException, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
-import analytics_core
-from analytics_core import AnalyticsCore
-from analytics_core.errors import AnalyticsError
-from analytics_core.testing.sample_data import make_shop
+from analytics_core import AnalyticsCore, ChartData, GuestCore, Job
+from analytics_core.models import ChartDataResponse, DashboardGet, ResultFormat
 
-TENANTS = {"key-of-acme": ("acme", "France"), "key-of-bolt": ("bolt", "Germany")}
-"""The host's own keys, and for each the tenant with the country whose orders are theirs."""
+from .bodies import (
+    ERRORS,
+    RETRY_AFTER_S,
+    GuestToken,
+    GuestTokenRequest,
+    Health,
+    JobAnswer,
+    QueryContext,
+    add_error_answers,
+)
+from .core import make_core
+from .process import RequestIds, configure_logs, ending_in_order
 
-STAFF = {"session-of-ada": "admin"}
-"""The host's own sessions, and for each the user who is signed in."""
+WhoIsThis = Callable[[Request], int | str | None]
+"""Tells who is signed in, by the id or the user name in the core; None: no one. It runs in a worker thread."""
 
-Bearer = Annotated[str, Header(alias="Authorization")]
-Origin = Annotated[str | None, Header()]
-Session = Annotated[str, Cookie()]
-Question = Annotated[dict[str, Any] | None, Body()]
+DRAIN_S = "HOST_DRAIN_S"
+"""Variable: seconds from SIGTERM, at which the process says that it is not ready, until it takes no more requests."""
+
+_READY_S = 3.0
 
 
-def create_app(
-    core: AnalyticsCore,
-    *,
-    dashboard_id: int,
-    tenants: Mapping[str, tuple[str, str]],
-    staff: Mapping[str, str] | None = None,
-) -> FastAPI:
-    """Return the service; `core` acts as an administrator. Plain functions run in FastAPI's worker threads."""
-    app = FastAPI()
-    add_authorization(app, core, staff or {})
+def no_one(_request: Request) -> None:
+    """Tell that no one is signed in: what a service says that has no sign-in yet."""
 
-    @app.exception_handler(AnalyticsError)
-    def reject(_request: Request, error: AnalyticsError) -> JSONResponse:
-        return JSONResponse(error.to_payload(), status_code=error.status)
 
-    @app.post("/guest-token")
-    def mint(authorization: Bearer) -> dict[str, str]:
-        known = tenants.get(authorization.removeprefix("Bearer "))
-        if known is None:
-            raise HTTPException(status_code=401, detail="sign in first")
-        tenant, country = known
-        request = {
-            "user": {"username": tenant},
-            "resources": [{"type": "dashboard", "id": str(dashboard_id)}],
-            "rls": [{"clause": "country = {{ value('country') }}", "values": {"country": country}}],
-        }
-        return {"token": core.embedded.guest_token(request)}
+def make_service(who_is_this: WhoIsThis = no_one) -> FastAPI:
+    """Return the service that is deployed, with the core of its environment."""
+    configure_logs()
+    return create_app(make_core(), who_is_this=who_is_this, drain_s=float(os.environ.get(DRAIN_S) or 0))
 
-    @app.get("/dashboard")
-    def dashboard(authorization: Bearer, origin: Origin = None) -> dict[str, Any]:
-        guest = core.as_guest(authorization.removeprefix("Bearer "), origin=origin)
-        return guest.dashboards.get(dashboard_id).to_payload()
 
-    @app.post("/charts/{chart_id}/data")
-    def chart_data(
-        chart_id: int,
-        authorization: Bearer,
-        origin: Origin = None,
-        query: Annotated[dict[str, Any] | None, Body()] = None,
-    ) -> Response:
-        guest = core.as_guest(authorization.removeprefix("Bearer "), origin=origin)
-        answer = guest.charts.data(query if query is not None else chart_id).raise_for_error()
-        return Response(answer.to_json(), media_type="application/json")
+def create_app(core: AnalyticsCore, *, who_is_this: WhoIsThis = no_one, drain_s: float = 0) -> FastAPI:
+    """Return the service over a core without an actor, which it closes at its end.
 
+    Routes are plain functions, which FastAPI runs in worker threads.
+    """
+    stopping = anyio.Event()
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        with ending_in_order(stopping.set, drain_s=drain_s):
+            yield
+        await to_thread.run_sync(core.close)
+
+    app = FastAPI(title="Analytics", lifespan=lifespan, responses=ERRORS, docs_url=None, redoc_url=None)
+    app.add_middleware(RequestIds)
+    add_error_answers(app)
+    add_health(app, core, stopping)
+
+    def signed_in(request: Request) -> AnalyticsCore:
+        user = who_is_this(request)
+        if user is None:
+            raise HTTPException(401, "sign in first", {"WWW-Authenticate": "Bearer"})
+        return core.as_user(user)
+
+    def asking(
+        request: Request,
+        authorization: Annotated[str, Header()] = "",
+        origin: Annotated[str | None, Header()] = None,
+    ) -> AnalyticsCore | GuestCore:
+        """Return the core as it is for whoever is signed in, else for the guest of a token."""
+        user = who_is_this(request)
+        if user is not None:
+            return core.as_user(user)
+        return core.as_guest(authorization.removeprefix("Bearer "), origin=origin)
+
+    add_questions(app, asking)
+    add_administration(app, signed_in)
     return app
 
 
-def add_authorization(app: FastAPI, core: AnalyticsCore, staff: Mapping[str, str]) -> None:
-    """Add the two routes by which somebody who is signed in authorizes the service at the provider of a database."""
+def add_health(app: FastAPI, core: AnalyticsCore, stopping: anyio.Event) -> None:
+    """Add what orchestrators ask: whether the process lives, and whether it takes requests."""
+    threads = anyio.CapacityLimiter(2)  # of their own: questions that take long hold up no look
 
-    def signed_in(session: str) -> AnalyticsCore:
-        if session not in staff:
-            raise HTTPException(status_code=401, detail="sign in first")
-        return core.as_user(staff[session])
+    @app.get("/health/live")
+    async def live() -> Health:
+        return Health()
 
-    @app.get("/oauth/{database_id}/start")
-    def start(database_id: int, session: Session = "", redirect_to: str | None = None) -> RedirectResponse:
-        return RedirectResponse(signed_in(session).oauth.start(database_id, redirect_to).url)
+    @app.get("/health/ready", responses={503: {"model": Health}})
+    async def ready() -> Response:
+        problem: str | None = "it stops" if stopping.is_set() else "the store does not answer"
+        if not stopping.is_set():
+            with anyio.move_on_after(_READY_S):
+                found = await to_thread.run_sync(core.health, limiter=threads, abandon_on_cancel=True)
+                problem = None if found.is_ready else found.store.problem
+        body = Health(status="unavailable" if problem else "ok", problem=problem)
+        return JSONResponse(body.model_dump(), status_code=503 if problem else 200)
+
+
+def add_questions(app: FastAPI, asking: Callable[..., AnalyticsCore | GuestCore]) -> None:
+    """Add what people and guests ask: charts at once, charts in the background, dashboards."""
+    Asking = Annotated[AnalyticsCore | GuestCore, Depends(asking)]  # noqa: N806 - a type
+
+    @app.post("/charts/data", response_model=ChartDataResponse)
+    def query_data(who: Asking, query: QueryContext) -> Response:
+        return rendered(who.charts.data(query))
+
+    @app.post("/charts/{chart_id}/data", response_model=ChartDataResponse)
+    def chart_data(who: Asking, chart_id: int) -> Response:
+        return rendered(who.charts.data(chart_id))
+
+    @app.post("/charts/jobs", status_code=202)
+    def submit_query(who: Asking, query: QueryContext) -> JobAnswer:
+        return job_answer(who.charts.submit(query))
+
+    @app.post("/charts/{chart_id}/jobs", status_code=202)
+    def submit_chart(who: Asking, chart_id: int) -> JobAnswer:
+        return job_answer(who.charts.submit(chart_id))
+
+    @app.get("/jobs/{job_id}")
+    def job(who: Asking, job_id: str) -> JobAnswer:
+        return job_answer(who.charts.job(job_id))
+
+    @app.delete("/jobs/{job_id}", status_code=202)
+    def cancel(who: Asking, job_id: str) -> JobAnswer:
+        found = who.charts.job(job_id)
+        found.cancel()
+        return job_answer(found)
+
+    @app.get("/jobs/{job_id}/result", response_model=ChartDataResponse, responses={202: {"model": JobAnswer}})
+    def result(who: Asking, job_id: str) -> Response:
+        found = who.charts.job(job_id)
+        if found.is_over:
+            return rendered(found.result(timeout_s=0))
+        wait = {"Retry-After": str(RETRY_AFTER_S)}
+        return JSONResponse(job_answer(found).to_payload(), status_code=202, headers=wait)
+
+    @app.get("/dashboards/{dashboard_id}", response_model_exclude_unset=True)
+    def dashboard(who: Asking, dashboard_id: int) -> DashboardGet:
+        return who.dashboards.get(dashboard_id)
+
+
+def add_administration(app: FastAPI, signed_in: Callable[..., AnalyticsCore]) -> None:
+    """Add what is for people alone: tokens for guests, and the way to the provider of a database and back."""
+    SignedIn = Annotated[AnalyticsCore, Depends(signed_in)]  # noqa: N806 - a type
+
+    @app.post("/guest-tokens")
+    def mint(who: SignedIn, request: GuestTokenRequest) -> GuestToken:
+        return GuestToken(token=who.embedded.guest_token(request))
+
+    @app.get("/oauth/{database_id}/start", status_code=307)
+    def start(who: SignedIn, database_id: int, redirect_to: str | None = None) -> RedirectResponse:
+        return RedirectResponse(who.oauth.start(database_id, redirect_to).url)
 
     @app.get("/oauth/callback")
-    def callback(
-        state: str, code: str | None = None, error: str | None = None, session: Session = ""
-    ) -> RedirectResponse:
-        done = signed_in(session).oauth.callback(state=state, code=code, error=error)
-        return RedirectResponse(done.redirect_to or "/dashboard")
+    def callback(who: SignedIn, state: str, code: str | None = None, error: str | None = None) -> Response:
+        done = who.oauth.callback(state=state, code=code, error=error)
+        return RedirectResponse(done.redirect_to) if done.redirect_to else PlainTextResponse("You may close this page.")
 
 
-def make_demo(folder: Path, **settings: Any) -> FastAPI:
-    """Return the service over the sample shop, with one chart on one dashboard."""
-    core = analytics_core.connect(make_shop(folder / "shop.db"), **settings)
-    core.datasets.create({"database": 1, "table_name": "orders"})
-    question = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["country"], "metrics": ["count"]}]}
-    chart = {"slice_name": "Orders", "datasource_id": 1, "datasource_type": "table"}
-    made = core.charts.create({**chart, "query_context": json.dumps(question)})
-    layout = {"CHART-1": {"type": "CHART", "children": [], "meta": {"chartId": made.id}}}
-    dashboard = core.dashboards.create({"dashboard_title": "Sales", "position_json": json.dumps(layout)})
-    core.embedded.create(dashboard.id, {"allowed_domains": ["https://shop.example"]})
-    return create_app(core, dashboard_id=dashboard.id, tenants=TENANTS, staff=STAFF)
+def rendered(answer: ChartData) -> Response:
+    """Return the rows in the format that was asked for; a query that failed is its own error."""
+    answer.raise_for_error()
+    if answer.result_format is ResultFormat.CSV:
+        return Response(answer.to_csv(), media_type="text/csv")
+    if answer.result_format is ResultFormat.XLSX:
+        kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+        return Response(answer.to_xlsx(), media_type=kind)
+    return Response(answer.to_json(), media_type="application/json")
+
+
+def job_answer(job: Job[ChartData]) -> JobAnswer:
+    """Return a job with the address of its result here."""
+    fields = {**job.to_payload(), "result_url": f"/jobs/{job.job_id}/result"}
+    return JobAnswer(**fields, state=job.state.value)
 
 
 @cache
 def _demo() -> FastAPI:
-    return make_demo(Path(tempfile.mkdtemp()))
+    from .demo import make_demo
+
+    return make_demo()
 
 
 def __getattr__(name: str) -> FastAPI:
-    """Make the demo when a server asks for `app`, not when a test imports the module."""
+    """Make the demo when a server asks for `app`, not when the service or a test imports the module."""
     if name != "app":
         raise AttributeError(name)
     return _demo()

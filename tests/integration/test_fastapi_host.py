@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from examples.fastapi_host import app as example
+from examples.fastapi_host.demo import make_demo, who_is_this
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from tests.support.cases import for_each
@@ -18,24 +18,13 @@ from tests.support.templates import sample_shop
 
 from analytics_core import connect
 
-APP = Path(__file__).parents[2] / "examples" / "fastapi_host" / "app.py"
 PAGE = "https://shop.example"
-CHART = "/charts/1/data"
+CHART, QUERY = "/charts/1/data", "/charts/data"
 
 
 @pytest.fixture(scope="module")
-def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("example_host", APP)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def client(example: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with TestClient(example.make_demo(tmp_path_factory.mktemp("host"))) as client:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with TestClient(make_demo(tmp_path_factory.mktemp("host"))) as client:
         yield client
 
 
@@ -55,7 +44,7 @@ def countries(answer: Any) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_command_of_fastapi_finds_the_service(example: ModuleType) -> None:
+def test_the_command_of_fastapi_finds_the_service() -> None:
     found = [name for name in dir(example) if isinstance(getattr(example, name), FastAPI)]
     assert found == ["app"]  # as `fastapi dev` looks for it
     assert example.app is example.app
@@ -74,7 +63,7 @@ def test_somebody_unknown_gets_no_token(client: TestClient) -> None:
 
 
 def test_the_dashboard_is_shown(client: TestClient) -> None:
-    answer = client.get("/dashboard", headers=as_guest(token(client)))
+    answer = client.get("/dashboards/1", headers=as_guest(token(client)))
     assert answer.json()["dashboard_title"] == "Sales"
     assert answer.json()["charts"] == ["Orders"]
 
@@ -85,8 +74,8 @@ def test_the_dashboard_is_shown(client: TestClient) -> None:
         (CHART, "https://evil.example", None, 403),
         (CHART, None, None, 403),
         ("/charts/2/data", PAGE, None, 403),
-        (CHART, PAGE, {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["city"]}]}, 403),
-        (CHART, PAGE, {"queries": "all"}, 422),
+        (QUERY, PAGE, {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["city"]}]}, 403),
+        (QUERY, PAGE, {"queries": "all"}, 422),
     ],
 )
 def test_refusals_have_the_status_and_the_body_of_the_contract(
@@ -114,12 +103,12 @@ def test_requests_at_once_stay_apart(client: TestClient) -> None:
         assert all(pool.map(fits, range(24)))
 
 
-def test_staff_authorize_the_service_at_a_provider(example: ModuleType, tmp_path: Path) -> None:
+def test_staff_authorize_the_service_at_a_provider(tmp_path: Path) -> None:
     with provider() as guard:
         clients = {"guarded": guard.client(redirect_uri="http://testserver/oauth/callback")}
         core = connect(sample_shop(tmp_path / "shop.db"), **settings_for(guard, oauth2_clients=clients))
         core.databases.create({"database_name": "guarded", "orm_uri": "postgresql://u@127.0.0.1:1/x"})
-        made = example.create_app(core, dashboard_id=1, tenants=example.TENANTS, staff=example.STAFF)
+        made = example.create_app(core, who_is_this=who_is_this)
         staff = {"session": "session-of-ada"}
         page = {"redirect_to": "https://app.example/sales"}
         with TestClient(made, cookies=staff, follow_redirects=False) as client:
@@ -140,7 +129,7 @@ def test_staff_authorize_the_service_at_a_provider(example: ModuleType, tmp_path
         assert guard.requests["authorization_code"] == 1
 
 
-def test_a_server_finds_the_app(example: ModuleType) -> None:
-    assert {route.path for route in example.app.routes} >= {"/guest-token", "/dashboard", "/charts/{chart_id}/data"}
+def test_a_server_finds_the_app() -> None:
+    assert {route.path for route in example.app.routes} >= {"/guest-token", "/charts/{chart_id}/data"}
     with pytest.raises(AttributeError):
         example.no_such_name  # noqa: B018 - reading it is the act

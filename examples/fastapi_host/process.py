@@ -1,0 +1,105 @@
+"""What surrounds requests: an id of each in the log, bounds, and the end of the process."""
+
+import asyncio
+import logging
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from uuid import uuid4
+
+import uvicorn
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOG = logging.getLogger("fastapi_host")
+MOST_BODY_BYTES = 1_000_000
+_REQUEST_ID = re.compile(rb"[\w.-]{8,64}")
+_request_id: ContextVar[str] = ContextVar("request_id", default="-")
+
+
+class RequestIds:
+    """Gives each request an id, bounds its body and logs how it ended; a plain ASGI middleware.
+
+    An id that a proxy sends as `X-Request-ID` is taken. The log shows the path alone: queries hold codes of OAuth.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = dict(scope["headers"]).get(b"x-request-id", b"")
+        request_id = given.decode() if _REQUEST_ID.fullmatch(given) else uuid4().hex
+        _request_id.set(request_id)
+        began, status, size = time.perf_counter(), 500, 0
+
+        async def bounded() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > MOST_BODY_BYTES:
+                raise HTTPException(413, f"a body has {MOST_BODY_BYTES} bytes at the most")
+            return message
+
+        async def stamped(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                more = ((b"x-request-id", request_id.encode()), (b"cache-control", b"no-store"))
+                message["headers"] = [*message["headers"], *more, (b"x-content-type-options", b"nosniff")]
+            await send(message)
+
+        try:
+            await self.app(scope, bounded, stamped)
+        finally:
+            took_ms = (time.perf_counter() - began) * 1_000
+            LOG.info("%s %r %d in %.0f ms", scope["method"], scope["path"], status, took_ms)
+
+
+def configure_logs() -> None:
+    """Log to standard error, each line with the id of its request; the library's lines have it, too."""
+
+    def with_id(record: logging.LogRecord) -> bool:
+        record.request_id = _request_id.get()
+        return True
+
+    handler = logging.StreamHandler()
+    handler.addFilter(with_id)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
+@contextmanager
+def ending_in_order(begin: Callable[[], None], *, drain_s: float) -> Iterator[None]:
+    """Have SIGTERM call `begin`, and end the server `drain_s` seconds later, or at a second SIGTERM.
+
+    Meanwhile requests are still answered, so that whoever spreads them sees that the process is not ready any more.
+    """
+    if threading.current_thread() is not threading.main_thread():  # of a test: there are no signals
+        yield
+        return
+    loop, of_server = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM)
+
+    def end(number: int) -> None:
+        server = getattr(of_server, "__self__", None)
+        if isinstance(server, uvicorn.Server):
+            server.should_exit = True  # its own handler would have the exit code tell of the signal, not 0
+        elif callable(of_server):
+            of_server(number, None)
+
+    def on_term(number: int, _frame: object) -> None:
+        begin()
+        loop.call_soon_threadsafe(loop.call_later, drain_s, end, number)
+        signal.signal(number, lambda number, _frame: end(number))
+
+    signal.signal(signal.SIGTERM, on_term)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, of_server)
