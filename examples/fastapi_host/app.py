@@ -17,7 +17,9 @@ docs/how-to/embed-dashboards.md and docs/how-to/oauth.md walk through it):
 """
 
 import os
-from collections.abc import AsyncIterator, Callable
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Annotated
@@ -25,9 +27,11 @@ from typing import Annotated
 import anyio
 from anyio import to_thread
 from fastapi import Depends, FastAPI, Header, HTTPException, Request
+from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from analytics_core import AnalyticsCore, ChartData, GuestCore, Job
+from analytics_core.errors import AnalyticsError, SettingsError
 from analytics_core.models import ChartDataResponse, DashboardGet, ResultFormat
 
 from .bodies import (
@@ -41,15 +45,18 @@ from .bodies import (
     add_error_answers,
 )
 from .core import make_core
-from .process import RequestIds, configure_logs, ending_in_order
+from .process import LOG, RequestIds, configure_logs, ending_in_order
 
 WhoIsThis = Callable[[Request], int | str | None]
 """Tells who is signed in, by the id or the user name in the core; None: no one. It runs in a worker thread."""
 
-DRAIN_S = "HOST_DRAIN_S"
-"""Variable: seconds from SIGTERM, at which the process says that it is not ready, until it takes no more requests."""
+PAGES, DRAIN_S = "HOST_PAGES", "HOST_DRAIN_S"
+"""Variables: origins whose pages may ask, with commas between; and for how many seconds after SIGTERM the process still
+takes requests, while it says that it is not ready."""
 
 _READY_S = 3.0
+_CANNOT_START = 3
+"""The exit code by which the main process of uvicorn knows that another try would end alike."""
 
 
 def no_one(_request: Request) -> None:
@@ -59,15 +66,29 @@ def no_one(_request: Request) -> None:
 def make_service(who_is_this: WhoIsThis = no_one) -> FastAPI:
     """Return the service that is deployed, with the core of its environment."""
     configure_logs()
-    return create_app(make_core(), who_is_this=who_is_this, drain_s=float(os.environ.get(DRAIN_S) or 0))
+    try:
+        pages = [page for page in os.environ.get(PAGES, "").split(",") if page]
+        drain_s = float(os.environ.get(DRAIN_S) or 0)
+        return create_app(make_core(), who_is_this=who_is_this, pages=pages, drain_s=drain_s)
+    except (AnalyticsError, ValueError) as error:
+        LOG.critical("the service cannot start: %s", error)
+        sys.exit(_CANNOT_START)
 
 
-def create_app(core: AnalyticsCore, *, who_is_this: WhoIsThis = no_one, drain_s: float = 0) -> FastAPI:
-    """Return the service over a core without an actor, which it closes at its end.
+def create_app(
+    core: AnalyticsCore, *, who_is_this: WhoIsThis = no_one, pages: Sequence[str] = (), drain_s: float = 0
+) -> FastAPI:
+    """Return the service over a core, which it closes at its end; plain functions run in FastAPI's worker threads.
 
-    Routes are plain functions, which FastAPI runs in worker threads.
+    Args:
+        core: gives cores to those who ask; its own actor, where it has one, acts for none of them.
+        who_is_this: tells who is signed in.
+        pages: origins of other hosts whose pages may ask, such as those that embed a dashboard.
+        drain_s: seconds from SIGTERM until no more requests are taken.
     """
-    stopping = anyio.Event()
+    if "*" in pages:
+        raise SettingsError("pages of every origin may not ask: name them, such as https://shop.example")
+    stopping = threading.Event()
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -77,6 +98,8 @@ def create_app(core: AnalyticsCore, *, who_is_this: WhoIsThis = no_one, drain_s:
 
     app = FastAPI(title="Analytics", lifespan=lifespan, responses=ERRORS, docs_url=None, redoc_url=None)
     app.add_middleware(RequestIds)
+    if pages:
+        app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["Authorization"])
     add_error_answers(app)
     add_health(app, core, stopping)
 
@@ -102,7 +125,7 @@ def create_app(core: AnalyticsCore, *, who_is_this: WhoIsThis = no_one, drain_s:
     return app
 
 
-def add_health(app: FastAPI, core: AnalyticsCore, stopping: anyio.Event) -> None:
+def add_health(app: FastAPI, core: AnalyticsCore, stopping: threading.Event) -> None:
     """Add what orchestrators ask: whether the process lives, and whether it takes requests."""
     threads = anyio.CapacityLimiter(2)  # of their own: questions that take long hold up no look
 
@@ -112,11 +135,13 @@ def add_health(app: FastAPI, core: AnalyticsCore, stopping: anyio.Event) -> None
 
     @app.get("/health/ready", responses={503: {"model": Health}})
     async def ready() -> Response:
-        problem: str | None = "it stops" if stopping.is_set() else "the store does not answer"
-        if not stopping.is_set():
-            with anyio.move_on_after(_READY_S):
-                found = await to_thread.run_sync(core.health, limiter=threads, abandon_on_cancel=True)
-                problem = None if found.is_ready else found.store.problem
+        is_up = False
+        with anyio.move_on_after(_READY_S):
+            store = (await to_thread.run_sync(core.health, limiter=threads, abandon_on_cancel=True)).store
+            is_up = store.is_up
+            if not is_up:
+                LOG.warning("not ready: %s", store.problem)
+        problem = "it stops" if stopping.is_set() else None if is_up else "the store does not answer"
         body = Health(status="unavailable" if problem else "ok", problem=problem)
         return JSONResponse(body.model_dump(), status_code=503 if problem else 200)
 

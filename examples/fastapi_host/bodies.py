@@ -95,7 +95,7 @@ def plain_error(message: str, status: int, headers: dict[str, str] | None = None
 
 
 def add_error_answers(app: FastAPI) -> None:
-    """Give every error the one shape of error bodies; what is unexpected shows nothing of itself."""
+    """Give errors the one shape of error bodies."""
 
     @app.exception_handler(AnalyticsError)
     def typed(_request: Request, error: AnalyticsError) -> JSONResponse:
@@ -109,7 +109,3 @@ def add_error_answers(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     def refused(_request: Request, error: HTTPException) -> JSONResponse:
         return plain_error(error.detail, error.status_code, dict(error.headers or {}))
-
-    @app.exception_handler(Exception)
-    def unexpected(_request: Request, _error: Exception) -> JSONResponse:
-        return plain_error("the service failed; its log says more under the id of the request", 500)

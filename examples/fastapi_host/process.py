@@ -15,16 +15,20 @@ import uvicorn
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .bodies import plain_error
+
 LOG = logging.getLogger("fastapi_host")
 MOST_BODY_BYTES = 1_000_000
 _REQUEST_ID = re.compile(rb"[\w.-]{8,64}")
 _request_id: ContextVar[str] = ContextVar("request_id", default="-")
+_HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
 class RequestIds:
     """Gives each request an id, bounds its body and logs how it ended; a plain ASGI middleware.
 
-    An id that a proxy sends as `X-Request-ID` is taken. The log shows the path alone: queries hold codes of OAuth.
+    An id that a proxy sends as `X-Request-ID` is taken. The log shows the path alone, since queries hold codes of
+    OAuth. What is unexpected is logged, and the answer shows nothing of it.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -37,29 +41,41 @@ class RequestIds:
         given = dict(scope["headers"]).get(b"x-request-id", b"")
         request_id = given.decode() if _REQUEST_ID.fullmatch(given) else uuid4().hex
         _request_id.set(request_id)
-        began, status, size = time.perf_counter(), 500, 0
-
-        async def bounded() -> Message:
-            nonlocal size
-            message = await receive()
-            size += len(message.get("body", b""))
-            if size > MOST_BODY_BYTES:
-                raise HTTPException(413, f"a body has {MOST_BODY_BYTES} bytes at the most")
-            return message
+        began, status = time.perf_counter(), 0
 
         async def stamped(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                more = ((b"x-request-id", request_id.encode()), (b"cache-control", b"no-store"))
-                message["headers"] = [*message["headers"], *more, (b"x-content-type-options", b"nosniff")]
+                message["headers"] = [*message["headers"], *_HEADERS, (b"x-request-id", request_id.encode())]
             await send(message)
 
         try:
-            await self.app(scope, bounded, stamped)
+            await self.app(scope, _bounded(receive), stamped)
+        except Exception:
+            LOG.exception("unexpected")
+            if status:  # the answer is on its way: the server breaks it off
+                raise
+            answer = plain_error("the service failed; its log says more under the id of the request", 500)
+            await answer(scope, receive, stamped)
         finally:
             took_ms = (time.perf_counter() - began) * 1_000
-            LOG.info("%s %r %d in %.0f ms", scope["method"], scope["path"], status, took_ms)
+            LOG.info("%s %r %s in %.0f ms", scope["method"], scope["path"], status or "without an answer", took_ms)
+
+
+def _bounded(receive: Receive) -> Receive:
+    """Return what gives a request's body, and refuses one of too many bytes before it is in memory."""
+    size = 0
+
+    async def receive_some() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > MOST_BODY_BYTES:
+            raise HTTPException(413, f"a body has {MOST_BODY_BYTES} bytes at the most")
+        return message
+
+    return receive_some
 
 
 def configure_logs() -> None:
@@ -81,7 +97,7 @@ def ending_in_order(begin: Callable[[], None], *, drain_s: float) -> Iterator[No
 
     Meanwhile requests are still answered, so that whoever spreads them sees that the process is not ready any more.
     """
-    if threading.current_thread() is not threading.main_thread():  # of a test: there are no signals
+    if threading.current_thread() is not threading.main_thread():  # of a test: signals go elsewhere
         yield
         return
     loop, of_server = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM)
@@ -95,8 +111,8 @@ def ending_in_order(begin: Callable[[], None], *, drain_s: float) -> Iterator[No
 
     def on_term(number: int, _frame: object) -> None:
         begin()
-        loop.call_soon_threadsafe(loop.call_later, drain_s, end, number)
         signal.signal(number, lambda number, _frame: end(number))
+        loop.call_soon_threadsafe(loop.call_later, drain_s, end, number)
 
     signal.signal(signal.SIGTERM, on_term)
     try:
