@@ -167,6 +167,51 @@ def test_folders_of_parts_give_their_values_as_columns(tmp_path: Path) -> None:
         assert queried(core, "sales", total("amount"), columns=("year",)) == [(2023, 2023), (2024, 2024)]
 
 
+@pytest.fixture
+def parted(tmp_path: Path) -> Iterator[analytics_core.AnalyticsCore]:
+    """Sales in folders by day and machine; the names of some machines are numbers, and one is null."""
+    folders = [
+        "day=2024-01-01/machine=2600",
+        "day=2024-01-01/machine=PS2",
+        "day=2024-02-01/machine=__HIVE_DEFAULT_PARTITION__",
+        "day=2024-02-01/machine=a%20b",
+    ]
+    for amount, name in enumerate(folders, start=1):
+        (tmp_path / name).mkdir(parents=True)
+        pq.write_table(pa.table({"amount": [amount]}), tmp_path / name / "data.parquet")
+    with analytics_core.connect({"sales": f"{tmp_path}/**/*.parquet"}) as core:
+        yield core
+
+
+def test_a_number_among_the_texts_of_folders_is_a_text(parted: analytics_core.AnalyticsCore) -> None:
+    """Each file by itself would have another type; such files were refused."""
+    dataset = parted.datasets.get("sales")
+    assert [(one.column_name, one.type) for one in dataset.columns] == [
+        ("amount", "BIGINT"),
+        ("day", "DATE"),
+        ("machine", "VARCHAR"),
+    ]
+    assert dataset.main_dttm_col == "day"
+    assert sorted(queried(parted, "sales", total("amount"), columns=("machine",)), key=str) == [
+        ("2600", 1),
+        ("PS2", 2),
+        ("a b", 4),
+        (None, 3),
+    ]
+
+
+def test_a_filter_on_folders_reads_their_files_alone(parted: analytics_core.AnalyticsCore) -> None:
+    asked = "EXPLAIN SELECT SUM(amount) FROM sales WHERE machine = 'PS2'"
+    assert "Scanning Files: 1/4" in str(parted.sql.execute({"database_id": 1, "sql": asked}).data)
+
+
+def test_a_row_rule_on_a_folder_holds(parted: analytics_core.AnalyticsCore) -> None:
+    rule = {"name": "own", "clause": "machine = 'PS2'", "filter_type": "Base", "roles": [], "tables": [1]}
+    parted.row_level_security.create(rule)
+    assert queried(parted, "sales", columns=("amount", "machine")) == [(2, "PS2")]
+    assert parted.sql("SELECT amount FROM sales").rows() == [(2,)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "contents", "types"),

@@ -114,6 +114,11 @@ def _merged(types: dict[str, str], found: dict[str, str], files: HandedFiles, pa
     if files.format is not FileFormat.JSON and list(found) != list(types):
         raise other_columns(path, files.paths[0])
     differing = {name: {types[name], kind} for name, kind in found.items() if types.get(name, kind) != kind}
+    if files.format is FileFormat.PARQUET:
+        from analytics_core._engine.execution.sessions.duckdb_tables import columns_of_folders
+
+        told = columns_of_folders(path)
+        differing = {name: kinds for name, kinds in differing.items() if name.lower() not in told}
     if differing and files.format is FileFormat.PARQUET:
         name = next(iter(differing))
         what = f"is {found[name]} here, and {types[name]} in {files.paths[0].name!r}; {ONE_BY_ONE}"

@@ -85,7 +85,7 @@ def relation_of(root: duckdb.DuckDBPyConnection, table: HandedTable) -> duckdb.D
     paths: Any = [str(path) for path in table.paths]
     types: Any = None if table.types is None else dict(table.types)
     if table.format is FileFormat.PARQUET:
-        return root.read_parquet(paths, hive_partitioning=all(map(_names_values, table.paths)))
+        return root.read_parquet(paths, hive_partitioning=all(map(columns_of_folders, table.paths)))
     if table.format is FileFormat.CSV:
         # `skiprows`: else rows before the first one of as many values as the most have would be left out.
         # `quotechar`, `escapechar`: else a quote is a letter where the first rows have none.
@@ -158,9 +158,12 @@ def _moment_or_error(column: duckdb.Expression, form: str) -> duckdb.Expression:
     return duckdb.CaseExpression(moment.isnull() & column.isnotnull(), error.cast("TIMESTAMP")).otherwise(moment)
 
 
-def _names_values(path: Path) -> bool:
-    """Tell whether a path has folders such as `year=2024`, whose values are columns of its rows."""
-    return any("=" in part for part in path.parts[:-1])
+def columns_of_folders(path: Path) -> frozenset[str]:
+    """Return the columns, in lower case, whose values the folders of a path tell, such as `year=2024`.
+
+    Their types are found by the values of all files: a number among texts is a text.
+    """
+    return frozenset(part.partition("=")[0].lower() for part in path.parts[:-1] if "=" in part)
 
 
 _WRITTEN_MOMENTS = ("%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S")
