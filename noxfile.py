@@ -137,14 +137,14 @@ def acceptance(session: nox.Session) -> None:
 
 @nox.session
 def engines(session: nox.Session) -> None:
-    """Ask a real ClickHouse and Spark the acceptance cases beside the four, and attack them.
+    """Ask a real ClickHouse, Spark and folders of Parquet the acceptance cases beside the four; attack both servers.
 
     ClickHouse is embedded behind its HTTP; Spark needs Java 17 and about half an hour. `-- --only text` narrows the
     cases and `--engines sqlite,clickhouse` the engines; both leave the tests out.
     """
     _require_shared(session)
     _install(session, ENGINES, *CLUSTERS)
-    every = ("--engines", "sqlite,duckdb,postgresql,mariadb,clickhouse,spark")
+    every = ("--engines", "sqlite,duckdb,postgresql,mariadb,parquet,clickhouse,spark")
     session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *every, *session.posargs)
     if not session.posargs:
         share = {"ANALYTICS_CORE_ATTACK_SHARE": os.environ.get("ANALYTICS_CORE_ATTACK_SHARE", "8")}

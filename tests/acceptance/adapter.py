@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tests.acceptance.load_parquet import PREFIX, folder_of
 
 import analytics_core
 from analytics_core._content.pictures.picture import Picture
@@ -30,8 +34,9 @@ class LoadedDatabase:
     """One database of example data behind the library's facade, its data sets registered when first asked for."""
 
     def __init__(self, uri: str, descriptions: dict[str, Any]) -> None:
-        self._core = analytics_core.connect(uri).as_of(FROZEN_NOW)
+        self._core = analytics_core.connect(_source(uri, descriptions)).as_of(FROZEN_NOW)
         self._is_spark = uri.startswith("hive:")
+        self._is_of_files = uri.startswith(PREFIX)
         self._descriptions = descriptions
         self._dataset_ids: dict[str, int] = {}
 
@@ -51,9 +56,13 @@ class LoadedDatabase:
         return _for_dataset(payload, self._dataset_ids[dataset])
 
     def _register(self, description: dict[str, Any]) -> int:
-        """Create the dataset by reflection, then add what people said of it; return its id."""
+        """Create the dataset by reflection, then add what people said of it; return its id.
+
+        Files are datasets at once.
+        """
         table = spark_name(description["table"]) if self._is_spark else description["table"]
-        created = self._core.datasets.create({"database": 1, "table_name": table})
+        datasets = self._core.datasets
+        created = datasets.get(table) if self._is_of_files else datasets.create({"database": 1, "table_name": table})
         found = {column.column_name: column for column in created.columns}
         changes = {
             "main_dttm_col": description["main_dttm_col"],
@@ -63,6 +72,14 @@ class LoadedDatabase:
         }
         self._core.datasets.update(created.id, changes)
         return int(created.id)
+
+
+def _source(uri: str, descriptions: dict[str, Any]) -> Any:
+    """Return what to connect: a URL, or the files of each table by a glob."""
+    if not uri.startswith(PREFIX):
+        return uri
+    tables = [description["table"] for description in descriptions.values()]
+    return {table: f"{folder_of(uri, table)}/**/*.parquet" for table in tables}
 
 
 def _for_dataset(payload: dict[str, Any], dataset_id: int) -> dict[str, Any]:

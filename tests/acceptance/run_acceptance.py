@@ -2,6 +2,8 @@
 
     python tests/acceptance/run_acceptance.py ../shared/acceptance [--engines sqlite,clickhouse] [--only SUBSTRING]
 
+Beside engines, `parquet` is DuckDB over folders of Parquet files, which `connect` is given, parted by their names.
+
 Two questions, both must be answered with yes: does every engine agree with a recorded answer, `label_map` too
 (`compare.py --any-engine --label-map`), and are our rows the same on all engines? Charts whose form data are known are
 asked with the payload that we build of them, not with the recorded one.
@@ -26,6 +28,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))  # for tests.support, also when started as a script
 
+from tests.acceptance.load_parquet import PREFIX  # noqa: E402 - needs the path above
 from tests.acceptance.same_rows import differences_between  # noqa: E402 - needs the path above
 from tests.support.cluster_servers import CLUSTERS, cluster_server  # noqa: E402 - needs the path above
 from tests.support.servers import PrivateServers, private_servers  # noqa: E402 - needs the path above
@@ -34,7 +37,14 @@ from analytics_core._superset.payload import build_payload  # noqa: E402 - after
 from analytics_core._superset.registry import ChartKinds  # noqa: E402 - after the others
 
 ENGINES = ("sqlite", "duckdb", "postgresql", "mariadb")
-LOADERS = {"mariadb": "load_mariadb.py", "clickhouse": "load_clickhouse.py", "spark": "load_spark.py"}
+LOADERS = {
+    "mariadb": "load_mariadb.py",
+    "clickhouse": "load_clickhouse.py",
+    "spark": "load_spark.py",
+    "parquet": "load_parquet.py",
+}
+RECORDED_AS = {"parquet": "duckdb"}
+"""Whose recorded answers come first; for engines that were not recorded, those of PostgreSQL do."""
 
 
 def main() -> int:
@@ -67,6 +77,8 @@ def _empty_database(name: str, folder: Path, servers: PrivateServers, clusters: 
         return f"sqlite:///{folder / 'examples.db'}"
     if name == "duckdb":
         return f"duckdb:///{folder / 'examples.duckdb'}"
+    if name == "parquet":
+        return f"{PREFIX}{folder / 'parquet'}"
     return servers.postgres().make_database() if name == "postgresql" else servers.mariadb().make_database()
 
 
@@ -96,7 +108,8 @@ def compare_with_recordings(name: str, uri: str, arguments: argparse.Namespace, 
     """Run `compare.py` for one engine and return its report."""
     report = chosen.parent / f"{name}.json"
     command = [sys.executable, str(arguments.cases / "compare.py"), str(chosen), "--any-engine", "--label-map"]
-    command += ["--engine", name if name in ENGINES else "postgresql", "--uri", uri]
+    recorded = RECORDED_AS.get(name, name)
+    command += ["--engine", recorded if recorded in ENGINES else "postgresql", "--uri", uri]
     command += ["--adapter", str(HERE / "adapter.py"), "--except", str(_exceptions_of(name, chosen.parent))]
     done = subprocess.run([*command, "--json", str(report)], check=False, capture_output=True, text=True)
     print(f"\n---- {name}: against the recorded answers\n{done.stdout.partition('by kind:')[0].strip()}", flush=True)
