@@ -117,8 +117,8 @@ def _merged(types: dict[str, str], found: dict[str, str], files: HandedFiles, pa
     if files.format is FileFormat.PARQUET:
         from analytics_core._engine.execution.sessions.duckdb_tables import columns_of_folders
 
-        told = columns_of_folders(path)
-        differing = {name: kinds for name, kinds in differing.items() if name.lower() not in told}
+        parted = columns_of_folders(path)
+        differing = {name: kinds for name, kinds in differing.items() if name.lower() not in parted}
     if differing and files.format is FileFormat.PARQUET:
         name = next(iter(differing))
         what = f"is {found[name]} here, and {types[name]} in {files.paths[0].name!r}; {ONE_BY_ONE}"
