@@ -201,8 +201,8 @@ def test_a_number_among_the_texts_of_folders_is_a_text(parted: analytics_core.An
 
 
 def test_a_filter_on_folders_reads_their_files_alone(parted: analytics_core.AnalyticsCore) -> None:
-    asked = "EXPLAIN SELECT SUM(amount) FROM sales WHERE machine = 'PS2'"
-    assert "Scanning Files: 1/4" in str(parted.sql.execute({"database_id": 1, "sql": asked}).data)
+    statement = "EXPLAIN SELECT SUM(amount) FROM sales WHERE machine = 'PS2'"
+    assert "Scanning Files: 1/4" in str(parted.sql.execute({"database_id": 1, "sql": statement}).data)
 
 
 def test_a_row_rule_on_a_folder_holds(parted: analytics_core.AnalyticsCore) -> None:
