@@ -15,11 +15,10 @@ from analytics_core._engine.engines.guards import Guards, RevealingRelations, Ta
 from analytics_core._engine.engines.registry import installed_engines
 from analytics_core._engine.engines.spec import EngineSpec
 
-LONGEST_SPEC = 150
+LONGEST_SPEC = 180
 SPECIAL_CASES = {
     "sqlite": "without dates or decimals of its own: moments are texts",
     "duckdb": "has its own session, and an error of its own for each step",
-    "trino": "has its own session; an estimate of its own, and what Presto shares",
     "postgresql": "has its own session; its codes of errors, and a catalog of functions",
     "mysql": "has its own session; calendar, collations and repairs of its own",
     "clickhouse": "its calendar functions begin in 1970",

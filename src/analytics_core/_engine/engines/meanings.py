@@ -96,6 +96,7 @@ BAD_PORT = ErrorMeaning(
 HOST_DOWN = ErrorMeaning(
     _E.CONNECTION_HOST_DOWN_ERROR, "the host {host} does not answer; it may be down or behind a firewall"
 )
+SILENT = HOST_DOWN.said("the server does not answer; check host and port, and that it runs")
 LOST = ErrorMeaning(_E.CONNECTION_HOST_DOWN_ERROR, "the server closed the connection")
 TIMEOUT = ErrorMeaning(_E.CONNECTION_DATABASE_TIMEOUT, "the statement was stopped by the server's time limit")
 KILLED = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement was stopped on the server")
@@ -121,6 +122,12 @@ UNDONE = ErrorMeaning(
 CROWDED = ErrorMeaning(
     _E.CONNECTION_ACCESS_DENIED_ERROR, "the server takes no more connections at present", retryable=True
 )
+BUSY = ErrorMeaning(
+    _E.GENERIC_DB_ENGINE_ERROR, "the database takes no more requests at present; wait, and try again", retryable=True
+)
+USED_UP = ErrorMeaning(
+    _E.GENERIC_DB_ENGINE_ERROR, "a quota of the database is used up; wait until it renews, or raise it", retryable=True
+)
 NO_MEMORY = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement needs more memory than the engine may use")
 NO_NAMED_FUNCTION = ErrorMeaning(_E.OBJECT_DOES_NOT_EXIST_ERROR, "a function of this statement does not exist")
 UNKNOWN_HOST = ErrorMeaning(_E.CONNECTION_INVALID_HOSTNAME_ERROR, "the host name cannot be found")
@@ -141,4 +148,13 @@ def coded(*rows: tuple[str, str, ErrorMeaning]) -> tuple[ErrorPattern, ...]:
 
 def patterns(*rows: tuple[str, ErrorMeaning], after: str = "") -> tuple[ErrorPattern, ...]:
     """Return patterns that the text of a message chooses; `after` is the fixed beginning of all of them."""
-    return tuple(ErrorPattern(pattern=after + pattern, **meaning._asdict()) for pattern, meaning in rows)
+    return tuple(ErrorPattern(pattern=f"{after}(?:{pattern})", **meaning._asdict()) for pattern, meaning in rows)
+
+
+UNREACHABLE: Final = patterns(
+    (r"(?:NameResolutionError|Name or service not known|getaddrinfo failed)", UNKNOWN_HOST),
+    (r"Connection refused", REFUSED_PORT),
+    (r"(?:timed out|unreachable|No route to host)", SILENT),
+    after=r"\A[\w('\" :]{0,40}HTTPS?ConnectionPool\(.*",
+)
+"""What drivers over HTTP let through of their client: no connection."""

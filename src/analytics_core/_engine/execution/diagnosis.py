@@ -124,9 +124,12 @@ def diagnose(
 
 
 def _message(error: BaseException) -> str:
-    """Return what the driver says; Redshift's gives the fields of the server's message."""
+    """Return what the driver says; Redshift's gives the fields of a message, Databricks' a status of HTTP beside it."""
     fields = error.args[0] if error.args else None
     text = str(fields.get("M", "")) if isinstance(fields, dict) else str(error)
+    context = getattr(error, "context", None)
+    if isinstance(context, Mapping) and isinstance(status := context.get("http-code"), int):
+        text = f"status {status}: {text}"
     return text[:_LONGEST_TEXT].partition(_QUOTED_STATEMENT)[0]
 
 

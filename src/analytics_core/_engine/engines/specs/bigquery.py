@@ -58,6 +58,13 @@ _bucket = grains.buckets_by_truncation(
         subtract_seconds=lambda second, past: call("DATETIME_SUB", second, interval(past, "SECOND")),
     ),
 )
+_BAD_CREDENTIALS = meanings.BAD_LOGIN.said(
+    "the credentials of the connection are missing, or the service does not accept them"
+)
+_NOT_AVAILABLE = meanings.LOST.said("the service is not available at present; try again")
+_TOO_DEAR = meanings.UNNAMED.said(
+    "the statement would read more bytes than maximum_bytes_billed of the connection allows; ask for less, or raise it"
+)
 _ERRORS = (
     *meanings.patterns(
         (r"Not found: Table (?P<table>[\w.:\-]+)", meanings.NO_TABLE),
@@ -67,13 +74,38 @@ _ERRORS = (
         (r"Function not found: (?P<function>\w+)", meanings.NO_FUNCTION),
         (r"Syntax error", meanings.SYNTAX),
         (r"[\w ]+ references column .* neither grouped nor aggregated", meanings.NOT_GROUPED),
+        (
+            r"(?:Access Denied: Table [\w.:\-]+: )?User does not have .{0,40} table (?P<table>[\w.:\-]*\w)",
+            meanings.DENIED,
+        ),
         (r"Access Denied", meanings.DENIED_ANY),
         (r"division by zero", meanings.ZERO),
         (r"\w+ overflow", meanings.OVERFLOW),
-        (r"(?:Operation|Job) (?:timed out|timeout)", meanings.TIMEOUT),
+        (r"No matching signature for (?:aggregate |analytic )?function (?P<function>\w+)", meanings.NO_FUNCTION),
+        (r"No matching signature", meanings.NO_OBJECT.said("there is no operator for values of these types")),
+        (
+            r"(?:Bad \w+ value|Could not (?:cast|parse)|Failed to parse|Invalid (?:cast|date|time|numeric))",
+            meanings.BAD_VALUE,
+        ),
+        (r"(?:Operation|Job) (?:timed out|timeout)|Job execution was cancelled: Job timed out", meanings.TIMEOUT),
+        (r"Job execution was cancelled", meanings.KILLED),
+        (r"Exceeded rate limits", meanings.BUSY),
+        (r"(?:Quota exceeded|Exceeded quota|Custom quota exceeded)", meanings.USED_UP),
+        (r"Query exceeded limit for bytes billed", _TOO_DEAR),
+        (r"Resources exceeded during query execution", meanings.NO_MEMORY),
+        (r"(?:Request had invalid authentication credentials|Invalid Credentials)", _BAD_CREDENTIALS),
+        (r"Error encountered during execution\. Retrying may solve", _NOT_AVAILABLE),
         after=r"\A(?:\d{3} )?(?:(?:GET|POST) \S+ )?",
     ),
-    *meanings.patterns((r"invalid_grant|could not automatically determine credentials", meanings.BAD_LOGIN)),
+    *meanings.patterns(
+        (r"\A50[234] ", _NOT_AVAILABLE),
+        (r"\A\W{0,2}invalid_grant", _BAD_CREDENTIALS),
+        (
+            r"\A(?:Your default credentials were not found|could not automatically determine credentials)",
+            _BAD_CREDENTIALS,
+        ),
+    ),
+    *meanings.UNREACHABLE,
 )
 _REVEALING = "jobs jobs_* sessions sessions_* streaming_timeline* partitions table_storage* __tables__"
 _GUARDS = guards.Guards(

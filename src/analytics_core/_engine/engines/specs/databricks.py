@@ -37,25 +37,45 @@ def _is_file(name: str) -> bool:
 _UNSORTED = meanings.MISPLACED.said(
     "the engine does not sort by an aggregate where HAVING has one that is not selected; select it, or sort otherwise"
 )
+_NO_RIGHT = r"[^`']{0,80} on (?:Table|View) [`'](?P<table>[^']+)[`']"
+_BAD_TOKEN = meanings.BAD_LOGIN.said("the access token is not accepted, or may not use the warehouse")
+_STARTS = meanings.LOST.said("the warehouse or cluster starts, is stopped or has too much to do; try again")
 _ERRORS = (
     *meanings.patterns(
-        (r"TABLE_OR_VIEW_NOT_FOUND(?:.*view `(?P<table>[^`]+)`)?", meanings.NO_TABLE),
+        (r"TABLE_OR_VIEW_NOT_FOUND(?:.*?view (?:`[^`]+`\.)*`(?P<table>[^`]+)`)?", meanings.NO_TABLE),
         (r"SCHEMA_NOT_FOUND(?:.*schema `(?P<schema>[^`]+)`)?", meanings.NO_SCHEMA),
         (r"(?:CATALOG_NOT_FOUND|NO_SUCH_CATALOG)", meanings.NO_DATABASE.said("the catalog does not exist")),
-        (r"UNRESOLVED_COLUMN(?:.*name `(?P<column>[^`]+)`)?", meanings.NO_COLUMN),
+        (r"UNRESOLVED_COLUMN(?:.*?name (?:`[^`]+`\.)*`(?P<column>[^`]+)`)?", meanings.NO_COLUMN),
         (r"UNRESOLVED_ROUTINE", meanings.NO_NAMED_FUNCTION),
         (r"PARSE_SYNTAX_ERROR", meanings.SYNTAX),
         (r"(?:MISSING_AGGREGATION|MISSING_GROUP_BY)", meanings.NOT_GROUPED),
         (r"UNSUPPORTED_EXPR_FOR_OPERATOR", _UNSORTED),
+        (r"(?:PERMISSION_DENIED|INSUFFICIENT_PERMISSIONS)\]" + _NO_RIGHT, meanings.DENIED),
         (r"(?:PERMISSION_DENIED|INSUFFICIENT_PERMISSIONS)", meanings.DENIED_ANY),
         (r"DIVIDE_BY_ZERO", meanings.ZERO),
         (r"(?:ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE)", meanings.OVERFLOW),
-        (r"CAST_INVALID_INPUT", meanings.BAD_VALUE),
+        (r"(?:CAST_INVALID_INPUT|CAST_OVERFLOW|DATATYPE_MISMATCH|CANNOT_PARSE_TIMESTAMP)", meanings.BAD_VALUE),
+        (r"QUERY_EXECUTION_TIMEOUT_EXCEEDED", meanings.TIMEOUT),
+        (r"OPERATION_CANCELED", meanings.KILLED),
         after=r"\A(?:TExecuteStatementResp\(.{0,60}infoMessages=\[.\*)?[^\['\"]{0,80}\[",
     ),
     *meanings.patterns(
+        (r"PERMISSION_DENIED:" + _NO_RIGHT, meanings.DENIED),
+        (r"PERMISSION_DENIED:", meanings.DENIED_ANY),
+        (r"(?:Statement has timed out|DEADLINE_EXCEEDED)", meanings.TIMEOUT),
+        (r"status 40[13]: ", _BAD_TOKEN),
+        (r"status 404: ", meanings.NO_DATABASE.said("there is no warehouse or cluster at http_path")),
+        (r"status 429: ", meanings.BUSY),
+        (r"status 50[234]: ", _STARTS),
+        (r"Error during request to server.*Retry request would exceed", _STARTS),
+        (r"HTTPS?ConnectionPool\(.*too many \d+ error responses", _STARTS),
+        after=r"\A",
+    ),
+    *meanings.UNREACHABLE,
+    *meanings.patterns(
         (r"Invalid access token|\b40[13]\b", meanings.BAD_LOGIN),
         (r"timed out", meanings.TIMEOUT),
+        after=r"\A[^\['\"]{0,160}?",
     ),
 )
 _GUARDS = guards.Guards(

@@ -118,6 +118,7 @@ _bucket = grains.buckets_by_truncation(
         modulo=remainder,
     ),
 )
+_PAUSED = meanings.LOST.said("the database is paused, starts or moves at present; try again")
 _ERRORS = (
     *meanings.patterns(
         (r"Invalid object name '(?P<table>[^']+)'", meanings.NO_TABLE),
@@ -130,13 +131,25 @@ _ERRORS = (
         (r"The \w+ permission was denied on the object '(?P<table>[^']+)'", meanings.DENIED),
         (r"Divide by zero", meanings.ZERO),
         (r"Arithmetic overflow", meanings.OVERFLOW),
-        (r"Conversion failed", meanings.BAD_VALUE),
-        (r"Operation cancelled", meanings.KILLED),
+        (
+            r"(?:Conversion failed|Error converting data type|Operand type clash|The conversion of a)",
+            meanings.BAD_VALUE,
+        ),
+        (r"Operation cancell?ed", meanings.KILLED),
+        (r"Query timeout expired", meanings.TIMEOUT),
+        (r"(?:TCP|Named Pipes) Provider: [^;]*\((?:11001|53)\)", meanings.UNKNOWN_HOST),
+        (r"(?:TCP|Named Pipes) Provider: [^;]*\((?:10061|2)\)", meanings.REFUSED_PORT),
+        (r"(?:Login timeout expired|(?:TCP|Named Pipes) Provider: )", meanings.SILENT),
+        (r"Resource ID ?: \d+\.|The service is currently (?:too )?busy", meanings.BUSY),
+        (r"Could not connect because the maximum number of", meanings.CROWDED),
+        (r"Database '[^']*' on server '[^']*' is not currently available", _PAUSED),
+        (r"Communication link failure", meanings.LOST),
+        (r"Transaction \(Process ID \d+\) was deadlocked|Snapshot isolation transaction aborted", meanings.UNDONE),
+        (r"Lock request time out", meanings.LOCK_WAIT),
         after=r"\A(?:\('\w{5}', )?[\"']?(?:\(\d+, b?[\"'])?(?:\[[^\]]*\]\s*)*",
     ),
     *meanings.patterns(
-        (r"query timeout|HYT00", meanings.TIMEOUT),
-        (r"Adaptive Server is unavailable|server was not found", meanings.HOST_DOWN.said("the server does not answer")),
+        (r"(?:Adaptive|TDS) Server is unavailable|server was not found", meanings.SILENT),
     ),
 )
 _HARMLESS = "tables columns schemas objects views types databases indexes index_columns all_columns"

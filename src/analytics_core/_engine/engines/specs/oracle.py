@@ -114,24 +114,41 @@ _bucket = grains.buckets_by_truncation(
     add_days=lambda moment, days: plus(moment, _interval(number(days), "DAY")),
     cut_seconds=_cut_seconds,
 )
+_STARTS = meanings.LOST.said("the database starts or stops at present and takes no connections")
+_LISTENER = r"(?:DPY-6005[^\n]*\n)?(?:DPY-6000[^\n]*)?"
+"""What the driver may say before the code of the listener."""
+_SERVICE = meanings.NO_DATABASE.said("the server does not know this service or database")
+_UNREADABLE = meanings.NO_TABLE.said("there is no table {table}, or it may not be read")
 _ERRORS = meanings.patterns(
-    (
-        r"\A(?:\w+: )?(?:ORA-00942)",
-        meanings.NO_TABLE.said("a table of this statement does not exist, or may not be read"),
-    ),
-    (r"\A(?:\w+: )?(?:ORA-00904: (?P<column>\S+): )", meanings.NO_COLUMN),
-    (r"\A(?:\w+: )?(?:ORA-009(?:0[0-9]|[1-3][0-9])|ORA-01756)", meanings.SYNTAX),
-    (r"\A(?:\w+: )?(?:ORA-00979|ORA-00937)", meanings.NOT_GROUPED),
-    (r"\A(?:\w+: )?(?:ORA-01427)", meanings.MANY_ROWS),
-    (r"\A(?:\w+: )?(?:ORA-01017)", meanings.BAD_LOGIN),
-    (r"\A(?:\w+: )?(?:ORA-1251[45])", meanings.NO_DATABASE.said("the server does not know this service or database")),
-    (r"\A(?:\w+: )?(?:ORA-01031)", meanings.DENIED_ANY),
-    (r"\A(?:\w+: )?(?:ORA-01456)", meanings.READ_ONLY),
-    (r"\A(?:\w+: )?(?:ORA-01476)", meanings.ZERO),
-    (r"\A(?:\w+: )?(?:ORA-01426)", meanings.OVERFLOW),
-    (r"\A(?:\w+: )?(?:ORA-01722|ORA-018[0-9][0-9])", meanings.BAD_VALUE),
-    (r"\A(?:\w+: )?(?:ORA-01013|DPY-4024)", meanings.TIMEOUT),
-    (r"\A(?:\w+: )?(?:ORA-1254[15]|DPY-6005)", meanings.REFUSED_PORT),
+    (r"ORA-00942: table or view (?:\"[^\"]+\"\.)?\"(?P<table>[^\"]+)\" does not exist", _UNREADABLE),
+    (r"ORA-00942", _UNREADABLE.said("a table of this statement does not exist, or may not be read")),
+    (r"ORA-00904(?:: (?:\"[^\"]+\"\.)*\"(?P<column>[^\"]+)\": )?", meanings.NO_COLUMN),
+    (r"ORA-009(?:79|37)", meanings.NOT_GROUPED),
+    (r"ORA-00934", meanings.MISPLACED),
+    (r"ORA-00918(?:: (?:\"?[^\"\s]+\"?\.)*\"?(?P<column>[^\":\s]+)\"?: )?", meanings.AMBIGUOUS),
+    (r"ORA-(?:00932|01722|018\d\d)", meanings.BAD_VALUE),
+    (r"ORA-(?:009[0-3]\d|01756)", meanings.SYNTAX),
+    (r"ORA-01427", meanings.MANY_ROWS),
+    (r"ORA-01789", meanings.UNEQUAL),
+    (r"ORA-2800[01]", meanings.BAD_LOGIN.said("the account of the user is locked, or its password has expired")),
+    (r"ORA-01017", meanings.BAD_LOGIN),
+    (r"ORA-41900: missing \w+ privilege on (?:\"[^\"]+\"\.)?\"(?P<table>[^\"]+)\"", meanings.DENIED),
+    (r"ORA-(?:01031|41900)", meanings.DENIED_ANY),
+    (r"ORA-01456", meanings.READ_ONLY),
+    (r"ORA-01476", meanings.ZERO),
+    (r"ORA-01426", meanings.OVERFLOW),
+    (r"ORA-01013", meanings.KILLED),
+    (r"(?:DPY-4024|DPI-1067|ORA-00040|ORA-03156|ORA-56735)", meanings.TIMEOUT),
+    (r"ORA-(?:00018|00020|02391)|" + _LISTENER + r"ORA-125(?:16|19|20)\b", meanings.CROWDED),
+    (r"(?:DPY-6005[^\n]*\n)?DPY-600[13]|" + _LISTENER + r"ORA-1251[45]\b", _SERVICE),
+    (r"ORA-(?:0103[34]|01089|01090)|" + _LISTENER + r"ORA-12528\b", _STARTS),
+    (r"(?:DPY-40(?:11|33)|ORA-(?:00028|01012|02396|03113|03114|03135))", meanings.LOST),
+    (r"ORA-(?:00060|08177)", meanings.UNDONE),
+    (r"ORA-00054", meanings.LOCK_WAIT),
+    (r"(?:DPY-6005[^\n]*\n)?\[Errno (?:-\d+|11001)\]", meanings.UNKNOWN_HOST),
+    (r"ORA-1254[15]|DPY-6005[^\n]*\n\[(?:Errno 111|Errno 61|WinError 10061)\]", meanings.REFUSED_PORT),
+    (r"DPY-6005|ORA-12170", meanings.SILENT),
+    after=r"\A(?:\w+: )?",
 )
 _REVEALING = """
     v$* gv$* v_$* gv_$* x$* dba_* *_tab_histograms *_part_histograms *_subpart_histograms *_col_statistics

@@ -23,10 +23,24 @@ _bucket = grains.buckets_by_truncation(
         ),
     )
 )
+_STOPPED = meanings.KILLED.said("the statement was stopped on the server: by somebody, or by its statement_timeout")
+"""It says `canceled on user's request` of both."""
 _ERRORS = (
+    *meanings.coded(
+        (
+            "57014",
+            r"^Query \S* ?cancell?ed by WLM",
+            meanings.KILLED.said("a rule of the workload management stopped it"),
+        ),
+        ("57014", r"^Query \S* ?cancell?ed|^abort query", _STOPPED),
+        ("22012 XX000", r"^divide by (?:zero|0)", meanings.ZERO),
+        ("22 XX000", r"^invalid (?:digit|date|timestamp|boolean)|^overflow for", meanings.BAD_VALUE),
+        ("40 XX000", r"^1023\b|^serializable isolation violation", meanings.UNDONE),
+    ),
     *meanings.patterns(
         (r"^password authentication failed|^IAM authentication", meanings.BAD_LOGIN),
-        (r"^Query \S* ?cancelled|^abort query", meanings.KILLED),
+        (r"could not translate host name \"(?P<host>[^\"]+)\"", meanings.BAD_HOST),
+        (r"connection limit \"?\d+\"? exceeded", meanings.CROWDED),
     ),
     *postgresql.ERRORS,
 )

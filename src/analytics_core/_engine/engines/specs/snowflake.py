@@ -53,6 +53,13 @@ _bucket = grains.buckets_by_truncation(
         subtract_seconds=lambda second, past: call("DATEADD", text("second"), exp.Neg(this=past), second),
     ),
 )
+_NO_ACCOUNT = meanings.UNKNOWN_HOST.said("there is no account of this name; check the account in the URL")
+_NO_CREDITS = meanings.USED_UP.said(
+    "a resource monitor says that the warehouse has used up its credits; wait until its quota renews, or raise it"
+)
+_NO_WAREHOUSE = meanings.UNNAMED.said(
+    "no warehouse runs the statement; name one in the URL (warehouse) that the role may use and that resumes by itself"
+)
 _ERRORS = (
     *meanings.patterns(
         (r"Object '(?P<table>[^']+)' does not exist or not authorized", meanings.NO_TABLE),
@@ -62,15 +69,31 @@ _ERRORS = (
         (r"Unknown function (?P<function>\w+)", meanings.NO_FUNCTION),
         (r"syntax error", meanings.SYNTAX),
         (r"'[^']*' .*is not a valid group by", meanings.NOT_GROUPED),
+        (r"Insufficient privileges to operate on (?:table|view) '(?P<table>[^']+)'", meanings.DENIED),
         (r"Insufficient privileges", meanings.DENIED_ANY),
+        (r"(?:(?:Numeric|Boolean) value|Date|Time|Timestamp) '.*' is not recognized", meanings.BAD_VALUE),
+        (r"(?:Can ?not convert|Failed to cast)", meanings.BAD_VALUE),
         (r"Division by zero", meanings.ZERO),
         (r"Statement reached its .*timeout", meanings.TIMEOUT),
         (r"SQL execution canceled", meanings.KILLED),
         (r"Number out of representable range", meanings.OVERFLOW),
-        after=r"\A(?:\d{6} \(\w{5}\): )?(?:[\w-]{8,}: )?"
-        r"(?:SQL compilation error:\s*(?:error line \d+ at position \d+\s*)?)?",
+        (r"Warehouse '[^']*' cannot be resumed because resource monitor", _NO_CREDITS),
+        (r"No active warehouse", _NO_WAREHOUSE),
+        (r"(?:Failed to connect to DB: \S+ )?Incorrect username or password", meanings.BAD_LOGIN),
+        (r"Failed to login: Login error", meanings.BAD_LOGIN),
+        (r"Failed to login: .*(?:failed to lookup address|Name or service not known)", meanings.UNKNOWN_HOST),
+        (r"Failed to login: .* error status: 40[34]|40[34] (?:Not Found|Forbidden): ", _NO_ACCOUNT),
+        (r"Failed to connect to DB\. Verify the account name", _NO_ACCOUNT),
+        (r"(?:Failed to login: HTTP request failed|Could not connect to Snowflake backend)", meanings.SILENT),
+        (
+            r"(?:Session no longer exists|Authentication token has expired|Master token can never be renewed)",
+            meanings.LOST,
+        ),
+        (r"HTTP request failed after retries: .* 429", meanings.BUSY),
+        (r"HTTP request failed after retries: ", meanings.SILENT),
+        after=r"\A(?:\d{6}(?: \(\w{5}\))?: )?(?:[\w-]{8,}: |None: )?"
+        r"(?:SQL (?:compilation|access control|execution) error:\s*(?:error line \d+ at position \d+\s*)?)?",
     ),
-    *meanings.patterns((r"\A250\d{3} .*Incorrect username or password", meanings.BAD_LOGIN)),
 )
 _REVEALING = "query_history access_history login_history sessions_history copy_history"
 _REVEALING_SCHEMAS = """

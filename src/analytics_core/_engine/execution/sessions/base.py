@@ -34,7 +34,7 @@ from analytics_core.errors import (
 if TYPE_CHECKING:
     from analytics_core._engine.engines.costs import CostEstimates, Costs
 
-CODE_ATTRIBUTES = ("sqlstate", "sqlite_errorname")
+CODE_ATTRIBUTES = ("sqlstate", "pgcode", "sqlite_errorname")
 """Where the exceptions of drivers keep the code of an error."""
 
 PAGE_ATTRIBUTE = "info_uri"
