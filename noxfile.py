@@ -152,6 +152,16 @@ def engines(session: nox.Session) -> None:
 
 
 @nox.session
+def drivers(session: nox.Session) -> None:
+    """Compare the recorded errors of six vendors with the exceptions of their drivers; pyodbc needs unixODBC.
+
+    A driver that cannot be imported skips its test, and says so.
+    """
+    _install(session, ENGINES, "-e.[bigquery,snowflake,redshift,databricks,mssql,oracle]")
+    session.run("python", "-m", "pytest", "-rs", "tests/unit/test_driver_errors.py", *session.posargs)
+
+
+@nox.session
 def engine(session: nox.Session) -> None:
     """Ask a database of yours the acceptance cases, and write a report to send us: `nox -s engine -- URL`.
 
