@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from tests.support.cases import for_each
-from tests.support.fence_trials import FRAGMENTS, Trials, arrange, editor_leaks, fill, leaks, one_rule_each
+from tests.support.fence_trials import (
+    FRAGMENTS,
+    Trials,
+    arrange,
+    editor_leaks,
+    fill,
+    leaks,
+    one_rule_each,
+    one_rule_trials,
+)
 from tests.support.mirrors import Rules, ruled_core
 from tests.support.tenant_world import ENGINES, url_on
 
@@ -33,7 +42,7 @@ def orders(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Orders]:
 def test_no_fragment_fails_on_a_hidden_row(orders: Orders, situation: str) -> None:
     name, connection = orders
     arrange(connection, name, situation)
-    count, failed = leaks(connection, Trials(name).make(one_rule_each(name)))
+    count, failed = leaks(connection, one_rule_trials(name))
     assert failed == {}
     assert count > 100
 

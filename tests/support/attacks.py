@@ -317,7 +317,7 @@ def attack(world: World, roads: Mapping[str, Callable[[World, str], str]], texts
     """Send each text down each road; `more` is foreign to whoever asks, too."""
     figures = Figures(foreign=(*FOREIGN, *more))
     for number, (name, road) in enumerate(roads.items()):
-        step = SHARE * (STORING_SHARE if name in STORING else 1)
+        step = SHARE * world.step * (STORING_SHARE if name in STORING else 1)
         for text in texts[number % step :: step]:
             figures.add(name, text, lambda road=road, text=text: road(world, text))  # type: ignore[misc]
             reset(world)

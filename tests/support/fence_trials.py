@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import cycle
 from types import MappingProxyType
 from typing import Any
@@ -220,6 +221,14 @@ def every_pair(engine: str) -> list[tuple[str, str]]:
     return [(rule, fragment) for rule in RULES for fragment in FRAGMENTS[engine]]
 
 
+def share_of_pairs(engine: str, number: int, share: int) -> list[tuple[str, str]]:
+    """Return the pairs that a quick run tries for its nth arrangement, about one of `share`; 1 gives all of them.
+
+    The step is no multiple of how many fragments an engine has: a share would be the pairs of a single one.
+    """
+    return every_pair(engine)[number :: share + 1] if share > 1 else every_pair(engine)
+
+
 def one_rule_each(engine: str) -> list[tuple[str, str]]:
     """Return each fragment with one rule, which is another one for each."""
     return list(zip(cycle(RULES), FRAGMENTS[engine], strict=False))
@@ -303,6 +312,12 @@ class Trials:
         return replace(self.spec, guards=replace(self.spec.guards, fence=lambda permitted: permitted))
 
 
+@cache
+def one_rule_trials(engine: str) -> tuple[Trial, ...]:
+    """Return the statements of `one_rule_each`, which every arrangement of a table runs: they are compiled once."""
+    return tuple(Trials(engine).make(one_rule_each(engine)))
+
+
 _FILTERED = "SELECT * FROM orders WHERE id > 0 AND id < 1000000000"
 
 
@@ -330,7 +345,7 @@ def run(connection: sa.Connection, trial: Trial) -> str | None:
     return None
 
 
-def leaks(connection: sa.Connection, trials: Iterator[Trial]) -> tuple[int, dict[str, str]]:
+def leaks(connection: sa.Connection, trials: Iterable[Trial]) -> tuple[int, dict[str, str]]:
     """Run trials; return how many there were and the errors by the names of those that failed."""
     count, failed = 0, {}
     for trial in trials:

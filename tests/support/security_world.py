@@ -42,13 +42,17 @@ class Rules:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """A core over one database, its administrator acting; dataset 1 is `orders`."""
+    """A core over one database, its administrator acting; dataset 1 is `orders`.
+
+    An attack sends it one of `step` texts.
+    """
 
     engine: str
     core: AnalyticsCore
     rules: Rules
     folder: Path
     url: str
+    step: int = 1
     made: list[str] = field(default_factory=list)
     stored: list[str] = field(default_factory=list)
 
