@@ -15,15 +15,15 @@ from analytics_core import AnalyticsCore, Settings, errors
 ENGINES = ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgres", "mariadb"))]
 
 
-@pytest.fixture(params=ENGINES)
-def owner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnalyticsCore]:
-    """Give the administrator of a core whose database 1 is its own store."""
-    engine: str = request.param
-    url = f"sqlite:///{tmp_path}/meta.db"
+@pytest.fixture(params=ENGINES, scope="module")
+def owner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnalyticsCore]:
+    """Give the administrator of a core whose database 1 is its own store, of which no road here changes anything."""
+    engine, folder = request.param, tmp_path_factory.mktemp("own")
+    url = f"sqlite:///{folder}/meta.db"
     if engine != "sqlite":
         url = request.getfixturevalue(f"make_{engine}_database")()
     with AnalyticsCore(
-        Settings(secret_key=KEY, data_roots=(tmp_path,), allowed_networks=LOOPBACK), metadata_url=driver_url(url)
+        Settings(secret_key=KEY, data_roots=(folder,), allowed_networks=LOOPBACK), metadata_url=driver_url(url)
     ) as host:
         core = host.as_user(host.create_first_administrator("admin").id)
         core.databases.create({"database_name": "own", "orm_uri": url, "allow_file_upload": True})

@@ -99,8 +99,9 @@ def trap() -> Iterator[Trap]:
         yield Trap((listener,))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def admin() -> Iterator[AnalyticsCore]:
+    """The administrator of a core that stores nothing of what is refused here."""
     with AnalyticsCore(Settings(secret_key=KEY, statement_timeout_s=5.0)) as host:
         yield host.as_user(host.create_first_administrator("admin").id)
 
@@ -159,9 +160,9 @@ def test_lists_and_descriptions_of_hosts_are_not_even_saved(scheme: str, host: s
 
 def test_a_stored_password_is_not_sent_to_another_host(trap: Trap, admin: AnalyticsCore) -> None:
     stored = "postgresql://u:hunter2@db.example.com/d"
-    made = admin.databases.create({"database_name": "x", "orm_uri": stored})
+    made = admin.databases.create({"database_name": "stored", "orm_uri": stored})
     elsewhere = f"postgresql://u:XXXXXXXXXX@127.0.0.1:{trap.port}/d"
-    error = rejection(lambda: admin.databases.test_connection({"database_name": "x", "orm_uri": elsewhere}))
+    error = rejection(lambda: admin.databases.test_connection({"database_name": "stored", "orm_uri": elsewhere}))
     assert isinstance(error, ConnectionUriError)
     assert isinstance(rejection(lambda: admin.databases.update(made.id, {"orm_uri": elsewhere})), ConnectionUriError)
     assert not trap.was_reached

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
 import pytest
+from tests.support.many_records import engine_of
 from tests.support.reports import HOUR, NOON, ReportWorld, chat, mail, report_world
 
 from analytics_core import AnalyticsCore
@@ -36,7 +36,7 @@ class TwoReaders:
 
 @pytest.fixture
 def people(tmp_path: Path) -> Iterator[TwoReaders]:
-    with report_world(tmp_path, jobs=InlineJobRunner(), url=f"sqlite:///{tmp_path}/meta.db") as world:
+    with report_world(tmp_path, jobs=InlineJobRunner()) as world:
         dataset = world.admin.datasets.get(1)
         mallory = world.person("mallory", dataset, email="mallory@example.com")
         victim = world.person("victim", dataset, email="victim@example.com")
@@ -129,10 +129,8 @@ UNREADABLE = [
 
 def write(people: TwoReaders, schedule_id: int, field: str, value: object) -> None:
     """Write into a schedule as somebody does who has the store."""
-    file = people.world.file.with_name("meta.db")
-    with closing(sqlite3.connect(file)) as store:
-        store.execute(f"UPDATE ac_report_schedules SET {field} = ? WHERE id = ?", (value, schedule_id))
-        store.commit()
+    with engine_of(people.world.host).begin() as store:
+        store.exec_driver_sql(f"UPDATE ac_report_schedules SET {field} = ? WHERE id = ?", (value, schedule_id))
 
 
 @pytest.mark.parametrize(("field", "value"), UNREADABLE)
@@ -170,9 +168,8 @@ def test_a_check_goes_on_past_a_schedule_that_nobody_can_read(people: TwoReaders
 def test_a_manifest_that_nobody_can_read_is_a_typed_error(people: TwoReaders, content: str) -> None:
     made = people.world.report(people.mallory)
     run = people.mallory.reports.run_now(made.id)
-    with closing(sqlite3.connect(people.world.file.with_name("meta.db"))) as store:
-        store.execute("UPDATE ac_report_executions SET manifest = ?", (content,))
-        store.commit()
+    with engine_of(people.world.host).begin() as store:
+        store.exec_driver_sql("UPDATE ac_report_executions SET manifest = ?", (content,))
     with pytest.raises(StoredDataError, match="cannot be read"):
         people.mallory.reports.replay(made.id, run.id)
 
