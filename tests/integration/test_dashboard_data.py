@@ -36,6 +36,8 @@ GIVEN: list[tuple[dict[str, Any], str]] = [
     ({"region": ["south"], "amount": [35, None], "city": ["Ulm", "Rome"]}, "amount >= 35 AND city IN ('Ulm', 'Rome')"),
 ]
 
+BACKENDS = ("sqlite", "duckdb", "postgresql", "mysql")
+
 
 @pytest.fixture(scope="module", params=ENGINES)
 def filtered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredDashboard]:
@@ -44,15 +46,15 @@ def filtered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.mark.slow
-@for_each("who", ["owner", "reader", "guest"])
-@for_each(("given", "condition"), GIVEN)
-def test_filters_narrow_each_chart_as_sql_by_hand_does(
-    filtered: FilteredDashboard, who: str, given: dict[str, Any], condition: str
-) -> None:
-    core, permitted = filtered.actors()[who]
-    axis = given.get("time column", "day")  # a time column sets the axis of charts over time too
-    expected = {name: by_hand(name, condition, permitted, axis=axis) for name in QUERIES}
-    assert answered_together(core, QUERIES, filters=given) == expected
+@for_each("number", range(len(GIVEN)))
+def test_filters_narrow_each_chart_as_sql_by_hand_does(filtered: FilteredDashboard, number: int) -> None:
+    given, condition = GIVEN[number]
+    place = BACKENDS.index(filtered.world.admin.databases.get(1).backend)
+    for who in ("owner", ("reader", "guest")[(number + place) % 2]):  # whose rows are the same: two engines each
+        core, permitted = filtered.actors()[who]
+        axis = given.get("time column", "day")  # a time column sets the axis of charts over time too
+        expected = {name: by_hand(name, condition, permitted, axis=axis) for name in QUERIES}
+        assert answered_together(core, QUERIES, filters=given) == expected, who
 
 
 @for_each("who", ["owner", "reader", "guest"])
