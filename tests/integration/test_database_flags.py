@@ -1,4 +1,7 @@
-"""Every flag and option of a database: made, read, listed, changed and cleared, in each kind of store, and for whom."""
+"""Every flag and option of a database: made, read, listed, changed and cleared, and for whom.
+
+That each kind of store has the fields is asked by `StoreConformance`.
+"""
 
 from __future__ import annotations
 
@@ -98,9 +101,9 @@ class Town:
 
 
 @pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> Iterator[Town]:
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     shop = tmp_path_factory.mktemp("flags") / "shop.db"
-    with guest_world(f"sqlite:///{shop}", metadata_url=module_store_url) as world:
+    with guest_world(f"sqlite:///{shop}") as world:
         role = world.admin.roles.create({"name": "readers"})
         world.admin.roles.grant(role, on=("database", 1))
         reader = world.admin.users.create({"username": "reader", "roles": [role.id]})
@@ -169,7 +172,6 @@ def test_every_field_of_the_payloads_is_tried_here(town: Town) -> None:
         assert set(shape.model_fields) - from_elsewhere == OPTIONS.keys()
 
 
-@pytest.mark.each_store
 @pytest.mark.slow
 @for_each("name", OPTIONS)
 def test_an_option_is_kept_shown_changed_and_cleared(town: Town, make: Any, name: str) -> None:

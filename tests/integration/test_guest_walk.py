@@ -40,9 +40,9 @@ class Stored:
 
 
 @pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> Iterator[Stored]:
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
     shop = tmp_path_factory.mktemp("walk") / "shop.db"
-    with guest_world(f"sqlite:///{shop}", metadata_url=module_store_url) as world:
+    with guest_world(f"sqlite:///{shop}") as world:
         yield Stored(
             world=world,
             guest=world.guest(),
@@ -108,7 +108,6 @@ def test_a_guest_is_refused_what_works_for_others(walk: Stored, name: str) -> No
         CALLS[name](walk.admin, walk)
 
 
-@pytest.mark.each_store
 @pytest.mark.slow
 def test_the_whole_walk_leaves_the_store_as_it_was(walk: Stored) -> None:
     before, walked = rows(walk), 0
