@@ -82,8 +82,9 @@ def test_what_a_relation_computes_tells_nothing_of_forbidden_rows(world: TenantW
     bound = requested if road == "SQL with a rule of its own" else over
     fields = {"name": "own rows", "clause": COSTLY, "filter_type": "Regular", "roles": [world.readers]}
     rule = world.admin.row_level_security.create({**fields, "tables": [bound]})
+    half = (RELATIONS.index(relation) + ROADS.index(road)) % 2  # each query meets each relation, and each road
     try:
-        answers = {name: _reported(world, query, requested) for name, query in QUERIES.items()}
+        answers = {name: _reported(world, QUERIES[name], requested) for name in [*QUERIES][half::2]}
     finally:
         world.admin.row_level_security.delete(rule.id)
         for dataset in {requested, over}:

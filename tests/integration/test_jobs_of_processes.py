@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +40,11 @@ class Process:
     def __init__(self, url: str, root: Path) -> None:
         command = [sys.executable, job_worker.__file__, url, str(root)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ready(self) -> Process:
-        assert self._answer() == "ready"
-        return self
+        self._is_ready = False
 
     def tell(self, *line: Any) -> Any:
+        if not self._is_ready:  # so that several begin at the same time
+            self._is_ready = self._answer() == "ready"
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(line) + "\n")
         self.process.stdin.flush()
@@ -77,24 +76,44 @@ class Process:
         return json.loads(line)
 
 
-@pytest.fixture(params=["file"])
-def three(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Process, Process, Process]]:
-    """Three processes on one store."""
-    kind = request.param
-    url = f"sqlite:///{tmp_path}/meta.db" if kind == "file" else request.getfixturevalue(f"make_{kind}_database")()
-    with open_core(url, str(tmp_path)) as core:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two processes of a store, and where it is."""
+
+    url: str
+    folder: Path
+    host: Process
+    reader: Process
+
+
+@pytest.fixture(scope="module", params=["file"])
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """A store, and two processes of it that no test kills."""
+    kind, folder = request.param, tmp_path_factory.mktemp("jobs")
+    url = f"sqlite:///{folder}/meta.db" if kind == "file" else request.getfixturevalue(f"make_{kind}_database")()
+    with open_core(url, str(folder)) as core:
         core.create_first_administrator("admin")
         acting = core.as_user(1)
         acting.databases.create(
-            {"database_name": "shop", "orm_uri": shop_url(tmp_path), "expose_in_sqllab": True, "allow_run_async": True}
+            {"database_name": "shop", "orm_uri": shop_url(folder), "expose_in_sqllab": True, "allow_run_async": True}
         )
         acting.datasets.create({"database": 1, "table_name": "orders"})
         acting.datasets.create({"database": 1, "table_name": "slow", "sql": SLOW})
-    processes = tuple(Process(url, tmp_path) for _ in range(3))
     with ExitStack() as stack:
-        for process in processes:
+        made = Pair(url=url, folder=folder, host=Process(url, folder), reader=Process(url, folder))
+        for process in (made.host, made.reader):
             stack.callback(process.kill)
-        yield tuple(process.ready() for process in processes)  # type: ignore[misc]
+        yield made
+
+
+@pytest.fixture
+def three(pair: Pair) -> Iterator[tuple[Process, Process, Process]]:
+    """Three processes on one store, of which a test may kill the second."""
+    worker = Process(pair.url, pair.folder)
+    try:
+        yield pair.host, worker, pair.reader
+    finally:
+        worker.kill()
 
 
 def slow() -> dict[str, Any]:
@@ -102,7 +121,7 @@ def slow() -> dict[str, Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("three", STORES, indirect=True)
+@pytest.mark.parametrize("pair", STORES, indirect=True, scope="module")
 def test_three_processes_find_and_read_one_job_that_one_of_them_runs(three: tuple[Process, ...]) -> None:
     host = three[0]
     job = host.tell("submit", COUNT)
