@@ -1,6 +1,7 @@
-"""Check the README's example against the wheel, as somebody who installed it does: `python typing_tests/as_installed.py`.
+"""Check the README's example against the wheel, as somebody who installed it does: `as_installed.py [CACHE]`.
 
-The wheel goes into an environment of its own; what it needs comes from the environment that runs this.
+The wheel goes into an environment of its own; what it needs comes from the environment that runs this. CACHE is a folder
+of mypy: modules are found in the wheel first, and what it read of the same text elsewhere is not read again.
 """
 
 import re
@@ -45,7 +46,8 @@ def main() -> None:
             sys.exit(f"analytics_core is not the one of the wheel: {found}")
         example = folder / "readme.py"
         example.write_text("\n".join([*blocks, TYPED]))
-        mypy = ("mypy", "--strict", "--config-file=", "--cache-dir=", "--python-executable", python)
+        cache = Path(sys.argv[1]).resolve() if sys.argv[1:] else ""
+        mypy = ("mypy", "--strict", "--config-file=", f"--cache-dir={cache}", "--python-executable", python)
         print(run(sys.executable, "-m", *mypy, example, cwd=folder), end="")
         print(run(sys.executable, "-m", "pyright", "--pythonpath", python, example, cwd=folder), end="")
 
