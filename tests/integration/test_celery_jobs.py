@@ -7,12 +7,15 @@ import os
 import signal
 from base64 import b64decode
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from kombu import Connection, Consumer, Queue
 from tests.support.celery_world import (
     COUNT,
     ENDLESS,
@@ -30,8 +33,9 @@ from tests.support.redis_server import RedisServer, redis_server
 from tests.support.servers import ServerMissingError
 from tests.support.shop import ORDERS
 
+from analytics_core._core.adapters.celery_jobs import TASK
 from analytics_core._core.command_line import main
-from analytics_core.celery import QUEUES, CeleryJobRunner
+from analytics_core.celery import QUEUES, CeleryJobRunner, celery_app
 from analytics_core.errors import JobError, StatementStoppedError
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
@@ -112,6 +116,31 @@ def killed(world: World, worker: Worker) -> Killed:
     assert until(lambda: world.run(before).end_dttm and world.run(sending).end_dttm and chart.is_over)
     world.turn(ENDLESS)
     return Killed(chart=chart, before=world.run(before), sending=world.run(sending), worker=worker)
+
+
+def test_a_message_that_redis_could_not_be_told_of_takes_no_place_of_a_worker(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as server:
+        app, taken = celery_app(server.url), []
+        for number in range(3):
+            app.send_task(TASK, (str(number),), queue="one by one", ignore_result=True)
+        with app.connection_for_read() as connection:
+            channel, queue = connection.default_channel, Queue("one by one")
+            channel.basic_qos(0, 2, False)
+            with Consumer(channel, [queue], callbacks=[lambda _, message: taken.append(message)], accept=["json"]):
+                assert until(lambda: drained(connection) and len(taken) == 2)
+                server.kill()
+                for give_back in (taken[0].ack, taken[1].requeue):
+                    with pytest.raises(connection.connection_errors):
+                        give_back()
+                assert channel.qos.can_consume_max_estimate() == 2
+        app.close()
+
+
+def drained(connection: Connection) -> bool:
+    """Take what the broker has within a moment."""
+    with suppress(TimeoutError):
+        connection.drain_events(timeout=1)
+    return True
 
 
 def test_only_the_id_travels_to_the_queue_of_its_kind_with_its_time_limit(world: World, redis: RedisServer) -> None:

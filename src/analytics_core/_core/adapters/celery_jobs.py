@@ -41,6 +41,13 @@ _GRACE_S: Final = 60.0
 _LONGEST_S: Final = 86_400.0
 """After how many seconds a process is killed that runs a job without a time limit of its own."""
 
+_TRANSPORTS: Final = {
+    "redis": "analytics_core._core.adapters.celery_redis:RedisTransport",
+    "rediss": "analytics_core._core.adapters.celery_redis:RedisTransport",
+    "sentinel": "analytics_core._core.adapters.celery_redis:SentinelTransport",
+}
+"""Ours by the scheme of a broker's URL; kombu's own for all others."""
+
 _PICKLE: Final = frozenset({"pickle", "application/x-python-serialize"})
 
 
@@ -78,6 +85,7 @@ def celery_app(broker: str, *, visibility_timeout_s: float = VISIBILITY_TIMEOUT_
         worker_enable_remote_control=False,  # a broker is no place from which workers are told to stop
         worker_redirect_stdouts=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,  # a job goes on without the broker
+        broker_transport=_TRANSPORTS.get(broker.partition("://")[0]),
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_connection_timeout=_CONNECT_TIMEOUT_S,
