@@ -452,6 +452,15 @@ def test_a_process_that_comes_back_stops_what_was_taken_from_it(desk: Any, is_go
     assert at.book._jobs == {}
 
 
+def test_a_job_that_is_gone_since_it_was_read_is_not_recorded_as_lost(desk: Any) -> None:
+    at = desk(runner=HoldingRunner())
+    job = at.submit()
+    with at.store.unit_of_work() as unit:
+        read = unit.jobs.find(job_id=job.job_id)
+        unit.jobs.delete(read.id)
+        assert at.book._ends.lose(unit, read, "its process ended") == read
+
+
 class StagedStore:
     """A store that does something for a thread before its next unit of work, or after it."""
 

@@ -23,6 +23,7 @@ from analytics_core._tools.typed_json import error_to_json
 from analytics_core.errors import (
     AnalyticsError,
     JobError,
+    NotFoundError,
     StaleVersionError,
     StatementStoppedError,
     StatementTimeoutError,
@@ -205,7 +206,7 @@ class JobEnds:
         failure = JobError(f"job {job.job_id!r} is lost: {why}; submit it again", retryable=True)
         try:
             return self.record(unit, job, JobState.LOST, error=failure)
-        except StaleVersionError:  # it was alive after all, or somebody else was faster: the next look tells
+        except (StaleVersionError, NotFoundError):  # alive after all, or over, or gone by now: the next look tells
             return job
 
     def require_room(self, unit: UnitOfWork, job: JobRecord, *, own: str) -> None:
