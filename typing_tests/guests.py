@@ -2,7 +2,7 @@
 
 from typing import assert_type
 
-from analytics_core import AnalyticsCore, ChartData, GuestCore, Job, Page, models
+from analytics_core import AnalyticsCore, ChartData, DashboardData, GuestCore, Job, Page, models
 from analytics_core.testing import assert_isolated
 
 
@@ -14,6 +14,7 @@ def shown(core: AnalyticsCore, token: str) -> None:
     assert_type(guest.charts.submit(1), Job[ChartData])
     assert_type(guest.charts.job("key").result(timeout_s=1), ChartData)
     assert_type(guest.charts.job("key").user_id, str | None)
+    assert_type(guest.dashboards.submit(1, filters={"country": ["France"]}), Job[DashboardData])
     assert_type(guest.dashboards.get("sales"), models.DashboardGet)
     assert_type(guest.dashboards.filter_options(1, "FILTER-1"), ChartData)
     assert_isolated(core, {"queries": []}, tenants=[guest, "anna"])
@@ -22,6 +23,7 @@ def shown(core: AnalyticsCore, token: str) -> None:
 def one_view_for_users_and_guests(core: AnalyticsCore | GuestCore, chart: int) -> ChartData:
     assert_type(core.dashboards.charts(1), tuple[models.ChartEntity, ...])
     assert_type(core.charts.submit(chart), Job[ChartData])
+    assert_type(core.dashboards.submit(1).result().chart(chart), ChartData)
     return core.charts.data(chart)
 
 

@@ -193,8 +193,8 @@ class JobRunner(Protocol):
     def submit(self, job_id: str, *, queue: str = "") -> None:
         """Have the job run soon; JobError when no more work can be taken.
 
-        `queue` names what the work waits for: its database; or the receivers of a report, with ` + ` between, and
-        behind ` / ` whose it is. Work of one queue must not take all workers.
+        `queue` names what the work waits for: its databases, or the receivers of a report, with ` + ` between, and of a
+        report behind ` / ` whose it is. Work of one queue must not take all workers.
         """
 
     def close(self) -> None:
@@ -208,8 +208,9 @@ class RoutedJobRunner(JobRunner, Protocol):
     def submit_routed(self, job_id: str, *, kind: str, queue: str = "", time_limit_s: float | None = None) -> None:
         """Do as `submit`, which is not called then.
 
-        `kind` is `chart-data`, `warm-up`, `report` or `sql`. `time_limit_s` is after how many seconds the job ends by
-        itself; a worker that has not ended it soon after hangs, and may be killed. None: nobody knows.
+        `kind` is `chart-data`, `dashboard-data`, `picture`, `warm-up`, `report` or `sql`. `time_limit_s` is after how
+        many seconds the job ends by itself; a worker that has not ended it soon after hangs, and may be killed. None:
+        nobody knows.
         """
 
 

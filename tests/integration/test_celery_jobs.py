@@ -158,6 +158,11 @@ def test_a_worker_runs_jobs_of_every_kind(world: World, worker: Worker) -> None:
     statement = {"database_id": 1, "sql": "SELECT COUNT(*) AS n FROM orders", "client_id": "one", "runAsync": True}
     query = world.admin.sql.execute(statement).query
     report = world.start_report("of every kind")
+    layout = {"CHART-1": {"type": "CHART", "children": [], "meta": {"chartId": 1}}}
+    dashboard = world.admin.dashboards.create({"dashboard_title": "shown", "position_json": json.dumps(layout)}).id
+    data, picture = world.admin.dashboards.submit(dashboard), world.admin.dashboards.submit_picture(dashboard)
+    assert data.result(timeout_s=60).charts[0].answer is not None
+    assert picture.result(timeout_s=60).data.startswith(b"\x89PNG")
     assert chart.result(timeout_s=60).results[0].data == TOTAL
     assert [one.viz_status for one in warm_up.result(timeout_s=60)] == ["success"]
     assert until(lambda: world.admin.queries.get(query.id).status == "success")

@@ -17,6 +17,7 @@ from analytics_core._records.people import User
 from analytics_core.models.enums import QueryStatus
 from analytics_core.models.parsing.query_context import parse_query_context
 from analytics_core.models.query import ChartDataQueryContext
+from analytics_core.testing import FakeRenderer
 from analytics_core.testing.sample_data import make_shop
 
 FAST: dict[str, Any] = {"metrics": ["count"]}
@@ -333,16 +334,29 @@ def test_cancel_stops_the_statement_of_a_server(server: str, name: str, request:
 def test_a_result_is_read_as_long_as_its_key_is_a_previous_one(tmp_path: Path) -> None:
     def opened(key: str, *previous: str) -> AnalyticsCore:
         choices = Settings(secret_key=key, previous_secret_keys=previous, data_roots=(tmp_path,))
-        return AnalyticsCore(choices, metadata_url=f"sqlite:///{tmp_path}/meta.db")
+        return AnalyticsCore(choices, metadata_url=f"sqlite:///{tmp_path}/meta.db", renderer=FakeRenderer())
 
     old, new = "the-key-of-these-tests-5c1d", "another-key-of-these-tests-8e02"
     with opened(old) as core:
         admin = core.as_user(core.create_first_administrator("admin").id)
         admin.databases.create({"database_name": "shop", "sqlalchemy_uri": make_shop(tmp_path / "shop.db")})
         admin.datasets.create({"database": 1, "table_name": "orders"})
-        job = admin.charts.submit(context(FAST))
-        rows = job.result(timeout_s=20).results[0].data
+        admin.charts.create(
+            {
+                "slice_name": "c",
+                "datasource_id": 1,
+                "datasource_type": "table",
+                "query_context": json.dumps(context(FAST)),
+            }
+        )
+        layout = {"CHART-1": {"type": "CHART", "children": [], "meta": {"chartId": 1}}}
+        admin.dashboards.create({"dashboard_title": "d", "position_json": json.dumps(layout)})
+        jobs: list[Any] = [admin.charts.submit(1), admin.dashboards.submit(1), admin.charts.submit_picture(1)]
+        results = [job.result(timeout_s=20) for job in jobs]
     with opened(new, old) as core:
-        assert core.as_user("admin").charts.job(job.job_id).result(timeout_s=20).results[0].data == rows
-    with opened(new) as core, pytest.raises(errors.StoredDataError, match="secret key"):
-        core.as_user("admin").charts.job(job.job_id).result(timeout_s=20)
+        assert [repr(core.as_user("admin").jobs.get(job.job_id).result()) for job in jobs] == [*map(repr, results)]
+        assert core.as_user("admin").jobs.get(jobs[2].job_id).result() == results[2]
+    with opened(new) as core:
+        for job in jobs:
+            with pytest.raises(errors.StoredDataError, match="secret key"):
+                core.as_user("admin").jobs.get(job.job_id).result(timeout_s=20)

@@ -177,6 +177,31 @@ def _job(world: World, text: str) -> str:
     return str(data.to_json().decode())
 
 
+def _dashboard_job(world: World, text: str) -> str:
+    """A chart that asks the text, on a dashboard whose readers add it as a value, in the background."""
+    core, stored = world.core, json.dumps(context({"columns": ["id", adhoc(text)]}))
+    chart = core.charts.create(
+        {"slice_name": "asked", "datasource_id": 1, "datasource_type": "table", "query_context": stored}
+    )
+    layout = {"CHART-x": {"type": "CHART", "children": [], "meta": {"chartId": chart.id}}}
+    made = core.dashboards.create({"dashboard_title": "asked", "position_json": json.dumps(layout)})
+    try:
+        added = [{"col": "city", "op": "!=", "val": text}]
+        return json.dumps(
+            core.dashboards.submit(made.id, extra_filters=added).result(20).raise_for_error().to_payload()
+        )
+    finally:
+        core.dashboards.delete(made.id)
+        core.charts.delete(chart.id)
+
+
+def _picture_job(world: World, text: str) -> str:
+    picture = world.core.charts.submit_picture(context({"columns": ["id", adhoc(text)]})).result(timeout_s=20)
+    if picture.failure is not None:
+        raise picture.failure
+    return json.dumps(picture.specification) + picture.description
+
+
 def _address(template: str) -> Callable[[World, str], str]:
     """A virtual dataset whose author trusts the address as far as `template` says."""
 
@@ -266,6 +291,8 @@ ROADS: Mapping[str, Callable[[World, str], str]] = {
     "result xlsx": _typed("full", result_format="xlsx"),
     "explain": _explained,
     "job": _job,
+    "job of a dashboard": _dashboard_job,
+    "job of a picture": _picture_job,
     "address, quoted": _address("city = '{{ url_param('q') }}'"),
     "address, bare": _address("city = {{ url_param('q') }}"),
     "address, as SQL": _address("{{ url_param('q', '1=1', escape_result=false) }}"),
@@ -330,6 +357,7 @@ class Embedded:
 
     world: World
     chart_id: int
+    dashboard_id: int
     uuid: str
 
     def guest(self, clause: str | None = None) -> AnalyticsCore:
@@ -350,6 +378,12 @@ BY_CITY = {"columns": ["city"], "metrics": ["count"]}
 GUEST_ROADS: Mapping[str, Callable[[Embedded, AnalyticsCore, str], str]] = {
     "guest's filter": lambda displayed, guest, text: displayed.ask(
         guest, filters=[{"col": "city", "op": "IN", "val": [text, "Bonn"]}]
+    ),
+    "guest's filter, in a job": lambda displayed, guest, text: json.dumps(
+        guest.dashboards.submit(displayed.dashboard_id, filters={"NATIVE_FILTER-city": [text, "Bonn"]})
+        .result(20)
+        .raise_for_error()
+        .to_payload()
     ),
     "guest's other filter": lambda displayed, guest, text: displayed.ask(
         guest, filters=[{"col": text, "op": "IN", "val": ["Bonn"]}]

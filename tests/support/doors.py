@@ -13,7 +13,9 @@ from analytics_core import AnalyticsCore
 
 GUESTS_MAY = {
     "charts": {"get", "list", "data", "picture", "submit", "job"},
-    "dashboards": {"get", "list", "charts", "datasets", "data", "picture", "page", "filter_options"},
+    "dashboards": {
+        *("get", "list", "charts", "datasets", "data", "picture", "page", "filter_options", "submit", "job")
+    },
 }
 NAMESPACES = sorted(
     name

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from tests.support.guests import GuestWorld, chart, guest_world
 
 from analytics_core import AnalyticsCore
+from analytics_core.ports import Renderer
 
 ENGINES = [
     "sqlite",
@@ -135,10 +136,10 @@ def url_of(request: pytest.FixtureRequest, folder: Path) -> str:
 
 
 @contextmanager
-def filtered_dashboard(url: str) -> Iterator[FilteredDashboard]:
+def filtered_dashboard(url: str, *, renderer: Renderer | None = None) -> Iterator[FilteredDashboard]:
     """Fill the database of `url` and give the dashboard over it."""
     fill_visits(url)
-    with guest_world(url, more=_store_dashboard) as world:
+    with guest_world(url, more=_store_dashboard, renderer=renderer) as world:
         charts = {made.slice_name: made.id for made in world.admin.charts.list(page_size=100) if made.id > 4}
         yield FilteredDashboard(world=world, charts=charts, dataset=3, reader=world.host.as_user("reader"))
 

@@ -15,6 +15,7 @@ from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import RowFilter, User
 from analytics_core.errors import AnalyticsError
+from analytics_core.testing import FakeRenderer
 
 KEY = "k3y-of-the-audited-core-0123456789"
 SECRET = "w0rd-of-the-vault"
@@ -117,7 +118,7 @@ def security_world(engine: str, url: str, folder: Path, *, timeout_s: float = 5.
         metadata_freshness_s=0,
         statement_timeout_s=timeout_s,
     )
-    with AnalyticsCore(settings, row_filters=[rules]) as host:
+    with AnalyticsCore(settings, row_filters=[rules], renderer=FakeRenderer()) as host:
         core = host.as_user(host.create_first_administrator("admin").id)
         core.databases.create({"database_name": "shop", "orm_uri": url})
         core.datasets.create({"database": 1, "table_name": "orders"})

@@ -28,7 +28,9 @@ from analytics_core.models.cache import CacheWarmUpResult
 from analytics_core.models.results import JobItem, JobPage
 
 if TYPE_CHECKING:
+    from analytics_core._content.pictures.picture import Picture
     from analytics_core._engine.results.answer import ChartData
+    from analytics_core._engine.results.dashboard_answer import DashboardData
 
 _MARK = "job of {}"
 RESULT_URL = "/api/v1/chart/data/{}"
@@ -37,7 +39,9 @@ RESULT_URL = "/api/v1/chart/data/{}"
 class Jobs(Namespace):
     """The jobs of one actor; administrators list and stop those of everybody."""
 
-    def get(self, job_id: str) -> Job[ChartData] | Job[tuple[CacheWarmUpResult, ...]]:
+    def get(
+        self, job_id: str
+    ) -> Job[ChartData] | Job[DashboardData] | Job[Picture] | Job[tuple[CacheWarmUpResult, ...]]:
         """Return a job that the actor submitted, from any process.
 
         Raises:
@@ -143,6 +147,29 @@ def job_record(runtime: ContentRuntime, job_id: str, *, owner: str) -> JobRecord
         if is_marked((runtime.settings.key, *runtime.settings.older_keys), _MARK.format(owner), job_id):
             raise JobGoneError(job_id) from None
         raise
+
+
+def readable_job(
+    runtime: ContentRuntime,
+    job_id: str,
+    kind: JobKind,
+    actor: Actor,
+    *,
+    find_actor: Callable[[], Actor],
+    visit: GuestVisit | None = None,
+) -> Job[Any]:
+    """Return a job of a kind that an actor submitted and may still read; `visit` is a guest's.
+
+    Raises:
+        JobNotFoundError: there is none, it is somebody else's, or other rules bind them now.
+        JobGoneError: it was theirs, and is forgotten.
+        AnalyticsError: what it asks is not open to them any more.
+    """
+    record = job_record(runtime, job_id, owner=str(actor.id) if visit is None else guest_key(visit))
+    is_own = record.user_id == actor.id if visit is None else is_own_of_guest(record, visit)
+    if record.kind != kind or not is_own or not runtime.job_registry.handler(record).may_read(record, actor):
+        raise JobNotFoundError(job_id)
+    return job_of(runtime, record, find_actor=find_actor)
 
 
 def job_of(runtime: ContentRuntime, record: JobRecord, *, find_actor: Callable[[], Actor]) -> Job[Any]:

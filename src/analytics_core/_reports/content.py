@@ -12,11 +12,15 @@ from itertools import islice
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Final, cast
 
-from analytics_core._content.dashboards.answers import AnsweredDashboard, DashboardQuestions, answered_dashboard
+from analytics_core._content.dashboards.answers import (
+    AnsweredDashboard,
+    DashboardQuestions,
+    DashboardRequest,
+    dashboard_questions,
+)
 from analytics_core._content.dashboards.namespace import Dashboards
 from analytics_core._content.field_formatter import MarkdownToHtml
 from analytics_core._content.pictures.picture import Picture
-from analytics_core._content.questions.acting_filters import given_state
 from analytics_core._content.questions.queries import ChartQueries
 from analytics_core._content.stored_json import json_object
 from analytics_core._engine.engines.types import ValueKind
@@ -161,11 +165,7 @@ class ContentMaker:
         """Return what the chart or the charts of the dashboard request, and what the filters are set to."""
         if schedule.chart_id is not None:
             return (self._queries.request(schedule.chart_id),), ()
-        with self._runtime.content.store.unit_of_work() as unit:
-            reader = Dashboards(self._runtime.content, self._actor)._reader(unit)
-            dashboard = reader.dashboard(schedule.dashboard_id or 0)
-        given = given_state(filters=options_of(schedule.extra).filters)
-        return DashboardQuestions(self._queries, dashboard, given).requests(tabs=self._tabs(schedule))
+        return self._dashboard(schedule).requests()
 
     def make(self, schedule: ReportSchedule, facts: RunFacts, *, key: str) -> Content:
         """Return the message of a schedule.
@@ -174,7 +174,7 @@ class ContentMaker:
             AnalyticsError: the chart, or one chart of the dashboard, cannot be answered or drawn; nothing is left out
                 quietly.
         """
-        dashboard = None if schedule.chart_id is not None else self._dashboard(schedule)
+        dashboard = None if schedule.chart_id is not None else self._dashboard(schedule).answered()
         charts = tuple(self._charts(schedule, dashboard))
         report_format = format_of(schedule)
         options = options_of(schedule.extra)
@@ -224,16 +224,14 @@ class ContentMaker:
         """Tell whether nothing but a file of CSV needs the rows."""
         return format_of(schedule) == ReportFormat.CSV and _files_of(schedule) == {AttachedFormat.CSV}
 
-    def _dashboard(self, schedule: ReportSchedule) -> AnsweredDashboard:
-        options = options_of(schedule.extra)
-        return answered_dashboard(
-            self._runtime.content,
-            self._actor,
-            schedule.dashboard_id or 0,
-            filters=options.filters,
+    def _dashboard(self, schedule: ReportSchedule) -> DashboardQuestions:
+        request = DashboardRequest(
+            dashboard_id=schedule.dashboard_id or 0,
+            filters=options_of(schedule.extra).filters,
             tabs=self._tabs(schedule),
             force=True,
         )
+        return dashboard_questions(self._runtime.content, self._actor, request)
 
     def _tabs(self, schedule: ReportSchedule) -> Sequence[str] | None:
         """Return the tabs of the dashboard that are sent; None: all."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypedDict
 
-from analytics_core._content.dashboards.answers import AnsweredDashboard
+from analytics_core._content.dashboards.answers import AnsweredDashboard, DashboardRequest
 from analytics_core._content.field_formatter import MarkdownToHtml
 from analytics_core._content.lookups.chart_contexts import form_of_chart
 from analytics_core._content.pictures.data import picture_data
@@ -48,6 +48,17 @@ class DashboardView(TypedDict, total=False):
     tabs: Sequence[str] | None
     permalink: str | None
     force: bool
+
+
+def viewed(dashboard_id: int, options: DashboardView) -> DashboardRequest:
+    """Return what is asked of a dashboard for its picture."""
+    return DashboardRequest(
+        dashboard_id=dashboard_id,
+        filters=options.get("filters"),
+        tabs=options.get("tabs"),
+        permalink=options.get("permalink"),
+        force=options.get("force", False),
+    )
 
 
 def dashboard_look(*, format: str, scale: float, options: DashboardView) -> Look:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 from analytics_core._content.batches import by_ids
 from analytics_core._content.charts.records import chart_entity
-from analytics_core._content.dashboards.answers import DashboardQuestions, OnChart, answered_dashboard, params_of
-from analytics_core._content.dashboards.pictures import DashboardDrawer, DashboardView, dashboard_look
+from analytics_core._content.dashboards.answers import DashboardRequest, OnChart, dashboard_questions
+from analytics_core._content.dashboards.pictures import DashboardDrawer, DashboardView, dashboard_look, viewed
 from analytics_core._content.dashboards.records import dashboard_dataset
 from analytics_core._content.field_formatter import readable_now
+from analytics_core._content.jobs.handlers import JobKind
+from analytics_core._content.jobs.job import Job
 from analytics_core._content.namespace import NamespaceWithDistinct
-from analytics_core._content.permalinks import stored_state
 from analytics_core._content.pictures.drawing import PictureDrawer
 from analytics_core._content.pictures.picture import Picture
 from analytics_core._content.questions.acting_filters import given_state, options_of
-from analytics_core._content.questions.extra_filters import ExtraFilters, GivenFilters, given_filters
-from analytics_core._content.questions.filter_values import SHAPE
+from analytics_core._content.questions.extra_filters import GivenFilters
 from analytics_core._content.questions.queries import ChartQueries
 from analytics_core._content.user_directory import read_users
 from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.results.dashboard_answer import DashboardData
+from analytics_core._pictures.data import Theme
 from analytics_core.models.chart import ChartEntity
 from analytics_core.models.dashboard import DashboardListItem
 from analytics_core.models.dataset import DashboardDataset
@@ -111,15 +113,62 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
             >>> [len(chart.answer[0]) for chart in core.dashboards.data(1, filters={"country": ["France"]})]
             [1, 4]
         """
-        extra = given_filters(extra_filters, shape=SHAPE)
-        with self._runtime.store.unit_of_work() as unit:
-            reader = self._reader(unit)
-            dashboard = reader.dashboard(dashboard_id)
-            state = {} if permalink is None else stored_state(reader, self._runtime.settings, permalink, dashboard_id)
-        extra = extra.and_then(ExtraFilters(url_params=params_of(url_params, state)))
-        given = given_state(filters=filters, cross_filters=cross_filters, state=state, extra=extra)
-        questions = DashboardQuestions(ChartQueries(self._runtime, self._actor), dashboard, given)
-        return questions.answer(tabs=tabs, force=force, parallel=parallel, on_chart=on_chart)
+        request = DashboardRequest(dashboard_id=dashboard_id, tabs=tabs, force=force, parallel=parallel)
+        request = replace(request, filters=filters, cross_filters=cross_filters, extra_filters=extra_filters)
+        request = replace(request, url_params=url_params, permalink=permalink)
+        return dashboard_questions(self._runtime, self._actor, request).answer(on_chart)
+
+    def submit(
+        self,
+        dashboard_id: int,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        cross_filters: Mapping[int, Mapping[str, Any]] | None = None,
+        extra_filters: GivenFilters = None,
+        url_params: Mapping[str, Any] | None = None,
+        permalink: str | None = None,
+        tabs: Sequence[str] | None = None,
+        force: bool = False,
+        parallel: int = 4,
+    ) -> Job[DashboardData]:
+        """Start the answers in the background, as one job, and return it; the arguments are those of `data`.
+
+        The rights that count are those when it runs, and again those when its result is read, which is refused as well
+        where the dashboard asks other charts by then. What counts as now is the moment of this call.
+
+        Raises:
+            UnknownNameError, PayloadSchemaError, NotFoundError, DashboardAccessError: as in `data`, at once; of cross
+                filters when the job runs.
+            ActorRequiredError, JobError: as in `charts.submit`.
+
+        Examples:
+            >>> job = core.dashboards.submit(1, filters={"country": ["France"]})
+            >>> [len(chart.answer[0]) for chart in job.result()]
+            [1, 4]
+        """
+        request = DashboardRequest(dashboard_id=dashboard_id, tabs=tabs, force=force, parallel=parallel)
+        request = replace(request, filters=filters, cross_filters=cross_filters, extra_filters=extra_filters)
+        request = replace(request, url_params=url_params, permalink=permalink)
+        return self._submitted(JobKind.DASHBOARD_DATA, request)
+
+    def job(self, job_id: str) -> Job[DashboardData]:
+        """Return a job that this actor submitted and may still read.
+
+        Raises:
+            JobNotFoundError: there is none, it is somebody else's, or its owner may not see all that it tells any more.
+            JobGoneError: it was theirs, and is forgotten.
+            NotFoundError, AccessError: the dashboard may not be read any more.
+
+        Examples:
+            >>> job = core.dashboards.submit(1)
+            >>> core.dashboards.job(job.job_id).result().charts[0].name
+            'Revenue by country'
+        """
+        from analytics_core._content.background_jobs import readable_job
+
+        return readable_job(
+            self._runtime, job_id, JobKind.DASHBOARD_DATA, self._actor, find_actor=lambda: self._anew()._actor
+        )
 
     def picture(
         self, dashboard_id: int, *, format: str = "png", scale: float = 1.0, **view: Unpack[DashboardView]
@@ -149,6 +198,26 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
         """
         look = dashboard_look(format=format, scale=scale, options=view)
         return self._drawer(dashboard_id, view).picture(look)
+
+    def submit_picture(
+        self, dashboard_id: int, *, format: str = "png", scale: float = 1.0, **view: Unpack[DashboardView]
+    ) -> Job[Picture]:
+        """Start a picture in the background and return its job; the arguments are those of `picture`.
+
+        It is drawn where the job runs, and can be saved in its own format alone. Rights count as in `submit`.
+
+        Raises:
+            AnalyticsError: as in `picture`, at once, but for what is found out by asking and drawing.
+            ActorRequiredError, JobError: as in `charts.submit`.
+
+        Examples:
+            >>> core.dashboards.submit_picture(1, format="pdf").result().data[:5]
+            b'%PDF-'
+        """
+        dashboard_look(format=format, scale=scale, options=view)
+        options = {"theme": view.get("theme", Theme.LIGHT), "width_px": view.get("width_px")}
+        look = {"format": format, "scale": scale, "options": options}
+        return self._submitted(JobKind.PICTURE, viewed(dashboard_id, view), look=look)
 
     def page(self, dashboard_id: int, **view: Unpack[DashboardView]) -> str:
         """Return a dashboard as one page of HTML, as the actor may see it, with its charts as SVG.
@@ -208,16 +277,18 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
         queries = ChartQueries(self._runtime, self._actor)
         return options_of(dashboard, filter_id, given, queries, search=search, row_limit=row_limit)
 
+    def _submitted(
+        self, kind: JobKind, request: DashboardRequest, *, look: Mapping[str, Any] | None = None
+    ) -> Job[Any]:
+        from analytics_core._content.dashboards.jobs import submit_dashboard
+
+        dashboard_questions(self._runtime, self._actor, request).check()
+        return submit_dashboard(
+            self._runtime, self._actor, kind, request, find_actor=lambda: self._anew()._actor, look=look
+        )
+
     def _drawer(self, dashboard_id: int, options: DashboardView) -> DashboardDrawer:
         """Return what draws a dashboard, once its charts are answered."""
         drawer = PictureDrawer(self._runtime)
-        answered = answered_dashboard(
-            self._runtime,
-            self._actor,
-            dashboard_id,
-            filters=options.get("filters"),
-            tabs=options.get("tabs"),
-            permalink=options.get("permalink"),
-            force=options.get("force", False),
-        )
-        return DashboardDrawer(drawer, answered)
+        questions = dashboard_questions(self._runtime, self._actor, viewed(dashboard_id, options))
+        return DashboardDrawer(drawer, questions.answered())

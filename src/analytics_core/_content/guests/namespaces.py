@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypedDict, Unpack, cast
 
-from analytics_core._content.background_jobs import guest_key, is_own_of_guest, job_of, job_record, submit_job
-from analytics_core._content.batches import by_ids, is_id, read_once
+from analytics_core._content.background_jobs import readable_job, submit_job
+from analytics_core._content.batches import read_once
 from analytics_core._content.charts.namespace import Charts
-from analytics_core._content.dashboards.answers import DashboardQuestions, OnChart
+from analytics_core._content.dashboards.answers import DashboardRequest, OnChart
+from analytics_core._content.dashboards.jobs import submit_dashboard
 from analytics_core._content.dashboards.namespace import Dashboards
-from analytics_core._content.dashboards.pictures import DashboardDrawer, DashboardView, dashboard_look
-from analytics_core._content.guests.requests import StoredRequest, answerable, reject_statements
+from analytics_core._content.dashboards.pictures import DashboardDrawer, DashboardView, dashboard_look, viewed
+from analytics_core._content.guests.queries import (
+    GuestQueries,
+    dashboard_of_guest,
+    given_by_guest,
+    opened_by_guest,
+    require_named_chart,
+    require_named_dashboard,
+)
 from analytics_core._content.jobs.handlers import JobKind
 from analytics_core._content.jobs.job import Job
 from analytics_core._content.lists import MOST_FILTERS, Columns, Filters, Item, Listing, Order, Page
@@ -21,41 +27,27 @@ from analytics_core._content.lookups.chart_contexts import form_of_chart
 from analytics_core._content.namespace import ListedNamespace
 from analytics_core._content.pictures.drawing import PictureDrawer, chart_look
 from analytics_core._content.pictures.picture import Picture
-from analytics_core._content.questions.acting_filters import GivenState, given_state, options_of
-from analytics_core._content.questions.contexts import context_with
-from analytics_core._content.questions.dashboard_filters import DeclaredFilter, all_filters, declared_filters
-from analytics_core._content.questions.extra_filters import ExtraFilters
-from analytics_core._content.questions.queries import ChartJobPayload, JobQueries, Question, named_in, question_text
-from analytics_core._content.reader import Reader
+from analytics_core._content.questions.acting_filters import options_of
+from analytics_core._content.questions.dashboard_filters import declared_filters
+from analytics_core._content.questions.queries import Question, question_text
 from analytics_core._content.runtime import ContentRuntime
-from analytics_core._engine.compile.fingerprint import digest_of
-from analytics_core._engine.querying.chart_request import ChartRequest
-from analytics_core._engine.querying.reading import context_text
 from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.results.dashboard_answer import DashboardData
 from analytics_core._engine.rights.actor import Actor
-from analytics_core._records.chart import Chart
-from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import GuestVisit
-from analytics_core._records.repositories import UnitOfWork
 from analytics_core.errors import (
-    ChartAccessError,
     DashboardAccessError,
     GuestAccessError,
-    JobNotFoundError,
     NotFoundError,
 )
 from analytics_core.errors.base import short_repr
 from analytics_core.models.chart import ChartEntity, ChartGet, ChartListItem
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem
 from analytics_core.models.dataset import DashboardDataset
-from analytics_core.models.parsing import Payload
-from analytics_core.models.query import ChartDataQueryContext
 
 _MAY = (
-    "guests read the dashboards of their token with dashboards.get, list, charts, datasets, data, picture, page and "
-    "filter_options, and their charts with charts.get, list, data, picture, submit and job"
+    "guests read the dashboards of their token with dashboards.get, list, charts, datasets, data, picture, page, "
+    "filter_options, submit and job, and their charts with charts.get, list, data, picture, submit and job"
 )
 
 
@@ -93,6 +85,11 @@ class GuestNamespace(Generic[Item]):
     def _find_actor(self) -> Actor:
         """Return the guest who acts, with what their token opens now."""
         return self._runtime.guests.actor(self._visit)
+
+    def _job(self, job_id: str, kind: JobKind) -> Job[Any]:
+        return readable_job(
+            self._runtime, job_id, kind, self._find_actor(), find_actor=self._find_actor, visit=self._visit
+        )
 
     if not TYPE_CHECKING:  # for type checkers, what is refused is not there
 
@@ -143,11 +140,6 @@ def for_guest(answer: Item) -> Item:
     return answer.model_copy(update=changes)
 
 
-def without_statements(answer: ChartData) -> ChartData:
-    """Return the answer to a query without its SQL: values and row rules stand in it."""
-    return replace(answer, results=tuple(replace(result, query="") for result in answer.results))
-
-
 def _without_sql(item: Any) -> Any:
     if isinstance(item, Mapping):
         return {name: None if name == "expression" else value for name, value in item.items()}
@@ -195,10 +187,41 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
             PayloadSchemaError: a value that a filter does not take.
             DashboardAccessError: the token does not open the dashboard.
         """
-        queries, dashboard = self._opened(dashboard_id)
-        given = _given_by_guest(dashboard, filters)
-        questions = DashboardQuestions(queries, dashboard, given)
-        return questions.answer(tabs=tabs, force=False, parallel=parallel, on_chart=on_chart)
+        request = DashboardRequest(dashboard_id=dashboard_id, filters=filters, tabs=tabs, parallel=parallel)
+        return dashboard_of_guest(self._runtime, self._find_actor(), request).answer(on_chart)
+
+    def submit(
+        self,
+        dashboard_id: int,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        tabs: Sequence[str] | None = None,
+        parallel: int = 4,
+    ) -> Job[DashboardData]:
+        """Start the answers in the background and return their job; arguments and errors are those of `data`, at once.
+
+        All is checked again when it runs and when its result is read, as with `charts.submit`.
+
+        Raises:
+            JobError: no more work can be taken; jobs of guests take half of `Settings.max_jobs` at most.
+        """
+        actor = self._find_actor()
+        request = DashboardRequest(dashboard_id=dashboard_id, filters=filters, tabs=tabs, parallel=parallel)
+        dashboard_of_guest(self._runtime, actor, request).check()
+        find_actor, visit = self._find_actor, self._visit
+        return submit_dashboard(
+            self._runtime, actor, JobKind.DASHBOARD_DATA, request, find_actor=find_actor, visit=visit
+        )
+
+    def job(self, job_id: str) -> Job[DashboardData]:
+        """Return a job that this guest submitted, as `charts.job` does.
+
+        Raises:
+            JobNotFoundError: there is none, it is somebody else's, a chart is stored anew, or other rules bind now.
+            JobGoneError: it was theirs, and is forgotten.
+            DashboardAccessError, GuestAccessError: the dashboard is not open any more, or not with what was set.
+        """
+        return self._job(job_id, JobKind.DASHBOARD_DATA)
 
     def picture(
         self, dashboard_id: int, *, format: str = "png", scale: float = 1.0, **view: Unpack[GuestView]
@@ -209,13 +232,15 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
             GuestAccessError: as in `data`; a permalink, or to leave the cache out.
             AnalyticsError: as for users.
         """
-        look = dashboard_look(format=format, scale=scale, options=_for_guests(view))
-        return self._drawer(dashboard_id, view).picture(look)
+        options = _for_guests(view)
+        look = dashboard_look(format=format, scale=scale, options=options)
+        return self._drawer(dashboard_id, options).picture(look)
 
     def page(self, dashboard_id: int, **view: Unpack[GuestView]) -> str:
         """Return a dashboard of the token as one page of HTML; arguments and errors are those of `picture`."""
-        look = dashboard_look(format="svg", scale=1.0, options=_for_guests(view))
-        return self._drawer(dashboard_id, view).html(look)
+        options = _for_guests(view)
+        look = dashboard_look(format="svg", scale=1.0, options=options)
+        return self._drawer(dashboard_id, options).html(look)
 
     def filter_options(
         self,
@@ -235,30 +260,20 @@ class GuestDashboards(GuestNamespace[DashboardListItem]):
             DashboardAccessError: the token does not open the dashboard.
             GuestAccessError: `filters` name one that the dashboard does not declare, or hold a data mask.
         """
-        queries, dashboard = self._opened(dashboard_id)
+        queries, dashboard = opened_by_guest(self._runtime, self._find_actor(), dashboard_id)
         if not any(item.key == str(filter_id) for item in declared_filters(dashboard)):
             raise NotFoundError("filter", filter_id, place=f"of dashboard {dashboard.id}")
-        given = _given_by_guest(dashboard, filters)
+        given = given_by_guest(dashboard, filters)
         return options_of(dashboard, filter_id, given, queries, search=search, row_limit=row_limit)
 
-    def _drawer(self, dashboard_id: int, options: GuestView) -> DashboardDrawer:
+    def _drawer(self, dashboard_id: int, options: DashboardView) -> DashboardDrawer:
         drawer = PictureDrawer(self._runtime)
-        queries, dashboard = self._opened(dashboard_id)
-        questions = DashboardQuestions(queries, dashboard, _given_by_guest(dashboard, options.get("filters")))
-        return DashboardDrawer(drawer, questions.answered(tabs=options.get("tabs"), force=False))
-
-    def _opened(self, dashboard_id: int) -> tuple[GuestQueries, Dashboard]:
-        """Return a dashboard of the token with what answers its charts."""
-        actor = self._named(dashboard_id)._actor
-        with self._runtime.store.unit_of_work() as unit:
-            dashboard = Reader(unit, self._runtime.policy, actor).dashboard(dashboard_id)
-        return GuestQueries(self._runtime, actor), dashboard
+        questions = dashboard_of_guest(self._runtime, self._find_actor(), viewed(dashboard_id, options))
+        return DashboardDrawer(drawer, questions.answered())
 
     def _named(self, dashboard_id: int) -> Dashboards:
-        """Refuse dashboards that the token does not open before looking for them."""
         actor = self._find_actor()
-        if actor.guest is None or not is_id(dashboard_id) or dashboard_id not in actor.guest.dashboard_ids:
-            raise DashboardAccessError(f"the guest token does not open dashboard {short_repr(dashboard_id)}")
+        require_named_dashboard(actor, dashboard_id)
         return Dashboards(self._runtime, actor)
 
 
@@ -279,25 +294,6 @@ def _for_guests(options: GuestView) -> DashboardView:
     return cast("DashboardView", options)
 
 
-def _given_by_guest(dashboard: Dashboard, filters: Mapping[str, Any] | None) -> GivenState:
-    """Return the values that a guest sets; GuestAccessError for all that is no value of a declared filter."""
-    declared, every = {item.key for item in declared_filters(dashboard)}, all_filters(dashboard)
-    given = given_state(filters=filters)
-    for name, value in given.filters.items():
-        named = [item for item in every if item.key == name] or [item for item in every if item.name == name]
-        if not named or any(item.key not in declared for item in named):  # an id may be the name of another one
-            raise GuestAccessError(f"the dashboard declares no filter {short_repr(name)}", extra={"filter": str(name)})
-        if isinstance(value, Mapping):
-            raise GuestAccessError(
-                f"filter {short_repr(name)}: guests give values, no data masks", extra={"filter": str(name)}
-            )
-    return given
-
-
-_READS_ADDRESS = re.compile(r"""url_param(?:\s*\(\s*['"]([\w.-]+)['"]\s*[,)])?|\b(?:dataset|metric)\b""")
-"""A macro that reads a parameter of the address, with its name where it is written; others may take it in."""
-
-
 class GuestCharts(GuestNamespace[ChartListItem]):
     """The charts of a guest's dashboards; each call asks anew whether the token still opens them."""
 
@@ -306,7 +302,7 @@ class GuestCharts(GuestNamespace[ChartListItem]):
     def get(self, chart_id: int) -> ChartGet:
         """Return a chart of the guest's dashboards, without people."""
         actor = self._find_actor()
-        _require_named(actor, chart_id)
+        require_named_chart(actor, chart_id)
         return for_guest(Charts(self._runtime, actor).get(chart_id))
 
     def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
@@ -372,117 +368,10 @@ class GuestCharts(GuestNamespace[ChartListItem]):
             JobGoneError: it was theirs, and is forgotten.
             ChartAccessError, GuestAccessError: the chart is not open any more, or not with what was asked.
         """
-        actor = self._find_actor()
-        record = job_record(self._runtime, job_id, owner=guest_key(self._visit))
-        is_own = record.kind == JobKind.CHART_DATA and is_own_of_guest(record, self._visit)
-        if not is_own or not self._runtime.job_registry.handler(record).may_read(record, actor):
-            raise JobNotFoundError(job_id)
-        return job_of(self._runtime, record, find_actor=self._find_actor)
+        return self._job(job_id, JobKind.CHART_DATA)
 
     def _queries(self, force: bool) -> GuestQueries:
         actor = self._find_actor()
         if force:
             reject("force")
         return GuestQueries(self._runtime, actor)
-
-
-class GuestQueries(JobQueries):
-    """Answers questions of one guest: stored charts, with what may differ of them, and without their statements."""
-
-    def answer(self, question: Question, *, strict: bool | None) -> ChartData:
-        """Return the answer."""
-        return self.run(self._request(question, strict=strict))
-
-    def for_job(self, question: Question, *, strict: bool | None) -> tuple[ChartJobPayload, str]:
-        """Return the payload of a job, and the name of the database that it asks; all is checked as in `answer`."""
-        request = self._request(question, strict=strict)
-        named, text = (question, None) if isinstance(question, int) else (None, self._text(question, strict=strict))
-        payload = ChartJobPayload(chart_id=named, context=text, force=False, strict=request.strict)
-        return payload, self._runtime.engine.questions.runner.database_of(request)
-
-    def _text(self, question: ChartDataQueryContext | Payload, *, strict: bool | None) -> str:
-        return context_text(question, self._read(question, strict=strict).context)
-
-    def chart(self, chart_id: int) -> Chart:
-        """Return a chart of the guest's dashboards."""
-        _require_named(self.actor, chart_id)
-        return super().chart(chart_id)
-
-    def on_dashboard(self, chart: Chart, extra: ExtraFilters) -> ChartRequest:
-        """Return what a chart requests with what the filters of a dashboard ask of it; the cache always counts."""
-        context, notes, translate_error = context_with(
-            self._runtime.chart_contexts, chart, extra, self.chart, self.knows_name
-        )
-        request = replace(self._read(context, strict=None), notes=notes, translate_error=translate_error)
-        reject_statements(request.context)
-        return replace(request, force=False, chart_cache_timeout=chart.cache_timeout)
-
-    def run(self, request: ChartRequest) -> ChartData:
-        """Return the answer without its statements."""
-        return without_statements(super().run(request))
-
-    def bound_by(self, request: ChartRequest) -> str:
-        """Return a digest of what binds the guest, and of what they see of the chart's query."""
-        return digest_of((request.context.model_dump_json(), self._runtime.engine.questions.runner.bound_by(request)))
-
-    def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
-        named = question.context if question.chart_id is None else question.chart_id
-        return self._request(named or "", strict=question.strict)
-
-    def _request(self, question: Question, *, strict: bool | None) -> ChartRequest:
-        """Return what to run: the stored context with what the guest may change."""
-        requested = None if isinstance(question, int) else self._read(question, strict=strict)
-        chart_id = question if requested is None else named_in(requested.context)
-        if not is_id(chart_id):
-            raise GuestAccessError("guests ask for stored charts: name one in form_data.slice_id, or ask by its id")
-        chart = self.chart(chart_id)
-        own = self._runtime.chart_contexts.of_chart(chart, self.chart)
-        request = replace(self._read(own.text, strict=strict), notes=own.notes)
-        reject_statements(request.context)
-        if requested is not None:
-            derived = answerable(self._stored(chart, request.context, own.text), requested.context)
-            request = request.on(derived) if derived != request.context else request
-        return replace(
-            request, force=False, chart_cache_timeout=chart.cache_timeout, translate_error=own.translate_error
-        )
-
-    def _stored(self, chart: Chart, context: ChartDataQueryContext, text: str) -> StoredRequest:
-        sources = (context.datasource, *(query.datasource for query in context.queries))
-        ids = {source.id for source in sources if source is not None} | {chart.dataset_id or 0}
-        with self._runtime.store.unit_of_work() as unit:
-            datasets = by_ids(unit.datasets, ids)
-            filters = _filters_of(unit, self.actor)
-        return StoredRequest(
-            chart_id=chart.id,
-            context=context,
-            form_data=form_of_chart(chart),
-            filters=filters,
-            main_columns={key: dataset.main_dttm_col for key, dataset in datasets.items()},
-            default_rows=self._runtime.settings.default_row_limit,
-            most_rows=self._runtime.settings.max_row_limit,
-            address_params=_address_params(text, datasets.values()),
-        )
-
-
-def _filters_of(unit: UnitOfWork, actor: Actor) -> tuple[DeclaredFilter, ...]:
-    """Return the filters of the guest's dashboards; each says on which charts it acts."""
-    named = actor.guest.dashboard_ids if actor.guest is not None else frozenset()
-    return tuple(item for board in by_ids(unit.dashboards, named).values() for item in declared_filters(board))
-
-
-def _address_params(context: str, datasets: Iterable[Dataset]) -> frozenset[str] | None:
-    """Return the parameters of the address that templates of a chart may read; None where that cannot be told."""
-    texts = [context]
-    for dataset in datasets:
-        texts += [dataset.sql or "", dataset.fetch_values_predicate or ""]
-        texts += [column.expression or "" for column in dataset.columns]
-        texts += [metric.expression for metric in dataset.metrics]
-    templates = [text for text in texts if "{{" in text or "{%" in text]
-    found = [name for text in templates for name in _READS_ADDRESS.findall(text)]
-    return None if "" in found else frozenset(found)
-
-
-def _require_named(actor: Actor, chart_id: Any) -> None:
-    """Refuse charts that the token does not open before looking for them: nobody learns which there are."""
-    if actor.guest is None or not is_id(chart_id) or chart_id not in actor.guest.chart_ids:
-        raise ChartAccessError(f"chart {short_repr(chart_id)} is on none of the dashboards of the guest token")

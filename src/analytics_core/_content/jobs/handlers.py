@@ -37,6 +37,8 @@ class JobKind(StrEnum):
     """What a job does; the composition root has a handler for each kind."""
 
     CHART_DATA = "chart-data"
+    DASHBOARD_DATA = "dashboard-data"
+    PICTURE = "picture"
     WARM_UP = "warm-up"
     REPORT = "report"
     SQL = "sql"

@@ -50,6 +50,8 @@ Masks = Mapping[str, Mapping[str, Any]]
 
 _NOTHING: Final = ExtraFilters()
 _LONGEST_CASCADE: Final = 20
+FIRST_ITEM: Final = "first item"
+"""What sets a filter to the first value that it offers, which is read from rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +257,7 @@ class _Setting:
     def _first_item(self, declared: DeclaredFilter, below: frozenset[str]) -> tuple[Any, str | None, ExtraFilters]:
         rows = self.options(declared, below, search=None, row_limit=1).raise_for_error().results[0].rows()
         values = [rows[0][0]] if rows else []
-        return values, "first item", filters_of_value(declared, values)
+        return values, FIRST_ITEM, filters_of_value(declared, values)
 
     def options(
         self, declared: DeclaredFilter, below: frozenset[str], *, search: str | None, row_limit: int
@@ -286,6 +288,17 @@ class _Setting:
             return found.key
         known = (item.name for item in self.declared.values())
         raise UnknownNameError(str(named), place=f"filters: dashboard {self._dashboard.id}", known=known)
+
+
+def check_given(dashboard: Dashboard, given: GivenState) -> None:
+    """Raise what the values that are given to filters would, before anything is asked.
+
+    Raises:
+        UnknownNameError, PayloadSchemaError: as in `acting_filters`.
+    """
+    setting = _Setting(dashboard, given)
+    for name, value in given.filters.items():
+        setting.check(name, value)
 
 
 def problems_of_given(dashboard: Dashboard, filters: Mapping[str, Any], *, path: str) -> Iterator[Problem]:

@@ -292,9 +292,9 @@ class ChartDataJobs(AnswerJobs):
         return replace(decode_job_answer(data, job_id=job.job_id, seal=self.seal), extra_bundle=picture_bundle_of)
 
 
-def question_text(question: ChartJobPayload) -> str:
-    """Return a question as the payload of a job."""
-    return json.dumps(asdict(question))
+def question_text(question: ChartJobPayload, *, look: Mapping[str, Any] | None = None) -> str:
+    """Return a question as the payload of a job; with a `look`, of one that draws a picture so."""
+    return json.dumps(asdict(question) if look is None else {"chart": asdict(question), "look": look})
 
 
 def _question(job: JobRecord) -> ChartJobPayload:

@@ -25,6 +25,8 @@ TASK: Final = "analytics_core.run_job"
 OTHER_JOBS: Final = "analytics.jobs"
 QUEUES: Final[Mapping[str, str]] = {
     JobKind.CHART_DATA.value: "analytics.charts",
+    JobKind.DASHBOARD_DATA.value: "analytics.dashboards",
+    JobKind.PICTURE.value: "analytics.pictures",
     JobKind.WARM_UP.value: "analytics.warm_ups",
     JobKind.REPORT.value: "analytics.reports",
     JobKind.SQL.value: "analytics.sql_editor",
@@ -116,8 +118,8 @@ class CeleryJobRunner:
 
     Args:
         broker: the URL of a broker, or a Celery app of the host's own, which must not accept pickle.
-        route: names the queue of a job by its kind and what it waits for: the uuid of its database, or the receivers of
-            a report; the default is a queue for each kind (`QUEUES`).
+        route: names the queue of a job by its kind and what it waits for: the uuid of its database, those of a
+            dashboard with ` + ` between, or the receivers of a report; the default is a queue for each kind (`QUEUES`).
 
     Raises:
         MissingExtraError: Celery is not installed; the extra `celery` brings it.

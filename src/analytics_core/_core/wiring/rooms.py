@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
     from typing import Protocol
 
+    from analytics_core._content.dashboards.answers import DashboardQuestions, DashboardRequest
     from analytics_core._content.lookups.chart_contexts import ChartContexts
     from analytics_core._content.lookups.guests import Guests
     from analytics_core._content.questions.queries import JobQueries
@@ -138,6 +139,8 @@ def job_handlers(
     makers = _Handlers(runtime, find_actor, find_person)
     return {
         JobKind.CHART_DATA: Once(_traced(makers.charts, runtime)),
+        JobKind.DASHBOARD_DATA: Once(_traced(makers.dashboards, runtime)),
+        JobKind.PICTURE: Once(_traced(makers.pictures, runtime)),
         JobKind.WARM_UP: Once(_traced(makers.warm_ups, runtime)),
         JobKind.REPORT: Once(_traced(makers.reports, runtime)),
         JobKind.SQL: Once(_traced(makers.statements, runtime)),
@@ -165,6 +168,22 @@ class _Handlers:
 
         return ChartDataJobs(queries_of=self._queries_of, find_actor=self._find_actor, seal=self._seal())
 
+    def dashboards(self) -> JobHandler:
+        from analytics_core._content.dashboards.jobs import DashboardJobs
+
+        return DashboardJobs(questions_of=self._questions_of, find_actor=self._find_actor, seal=self._seal())
+
+    def pictures(self) -> JobHandler:
+        from analytics_core._content.dashboards.jobs import PictureJobs
+
+        return PictureJobs(
+            queries_of=self._queries_of,
+            questions_of=self._questions_of,
+            runtime_of=self._content_of,
+            find_actor=self._find_actor,
+            seal=self._seal(),
+        )
+
     def warm_ups(self) -> JobHandler:
         from analytics_core._content.cache import WarmUpJobs
 
@@ -189,9 +208,20 @@ class _Handlers:
             from analytics_core._content.questions.queries import ChartQueries
 
             return ChartQueries(self._content_of(job), actor, cancel=cancel)
-        from analytics_core._content.guests.namespaces import GuestQueries
+        from analytics_core._content.guests.queries import GuestQueries
 
         return GuestQueries(self._content_of(job), actor, cancel=cancel)
+
+    def _questions_of(
+        self, job: JobRecord, actor: Actor, request: DashboardRequest, cancel: CancelToken | None
+    ) -> DashboardQuestions:
+        if actor.guest is None:
+            from analytics_core._content.dashboards.answers import dashboard_questions
+
+            return dashboard_questions(self._content_of(job), actor, request, cancel=cancel)
+        from analytics_core._content.guests.queries import dashboard_of_guest
+
+        return dashboard_of_guest(self._content_of(job), actor, request, cancel=cancel)
 
     def _content_of(self, job: JobRecord) -> ContentRuntime:
         return self._runtime_of(job).content
