@@ -332,6 +332,13 @@ def beside(session: nox.Session) -> None:
 
 
 @nox.session
+def hosts(session: nox.Session) -> None:
+    """Show the example page of Streamlit, which takes 120 MB beside the tests' packages, as a browser would ask it."""
+    _install(session, ENGINES, "streamlit>=1.67")
+    session.run("python", "-m", "pytest", "tests/integration/test_streamlit_host.py", *session.posargs)
+
+
+@nox.session
 def package(session: nox.Session) -> None:
     """Build the wheel and the sdist, and try both in an empty environment: their files, the quick start, a store."""
     _install(session, "uv>=0.9")
