@@ -59,10 +59,10 @@ def test_whoever_signs_in_sees_their_rows(client: Client, name: str, country: st
 def test_a_query_of_the_page_needs_the_token_of_django_and_stays_inside_the_rows(client: Client) -> None:
     signed_in(client, "anna")
     query = {"columns": ["country"], "metrics": ["count"]}
-    asked = {"datasource": {"id": 1, "type": "table"}, "queries": [query]}
-    assert client.post(CHART, asked, content_type="application/json").status_code == 403
+    question = {"datasource": {"id": 1, "type": "table"}, "queries": [query]}
+    assert client.post(CHART, question, content_type="application/json").status_code == 403
     token = {"X-CSRFToken": client.cookies["csrftoken"].value}
-    assert countries(client.post(CHART, asked, content_type="application/json", headers=token)) == ["France"]
+    assert countries(client.post(CHART, question, content_type="application/json", headers=token)) == ["France"]
 
 
 def test_nobody_and_unknown_charts_get_typed_refusals(client: Client) -> None:
