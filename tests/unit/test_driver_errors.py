@@ -105,3 +105,17 @@ def test_the_recorded_errors_are_those_of_the_installed_driver(vendor: str) -> N
         attributes = {name: getattr(original, name) for name in case.get("attributes", {})}
         assert attributes == case.get("attributes", {})
         assert diagnosed(vendor, case, original).to_payload() == diagnosed(vendor, case, recorded).to_payload()
+
+
+@pytest.mark.parametrize("vendor", ["mssql", "oracle", "redshift", "snowflake"])
+def test_connections_that_are_said_to_be_closed_leave_the_pool_of_the_installed_dialect(vendor: str) -> None:
+    """Else whoever tries again, as `retryable` says, gets the dead connection from the pool once more."""
+    try:
+        kind = sa.make_url(VENDORS[vendor]["sent"]["url"]).get_dialect()
+        dialect = kind()
+        dialect.dbapi = kind.import_dbapi()
+    except (ImportError, sa.exc.NoSuchModuleError):
+        pytest.skip("the driver or its dialect is not installed")
+    lost = [case for case in VENDORS[vendor]["cases"] if "closed the connection" in case["becomes"]["says"]]
+    staying = [case["text"] for case in lost if not dialect.is_disconnect(of_the_driver(case["raised"]), None, None)]
+    assert (staying, lost == []) == ([], False)
