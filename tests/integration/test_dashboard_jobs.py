@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.integration.test_jobs_road import SLOW_SQL
+from tests.support.cases import for_each
 from tests.support.filtered_dashboard import (
     ALL_TIME,
     FILTERS,
@@ -24,6 +25,12 @@ from tests.support.filtered_dashboard import (
 from tests.support.guests import chart, dashboard
 
 from analytics_core import errors
+from analytics_core._content.dashboards.answers import DashboardQuestions, DashboardRequest
+from analytics_core._content.jobs.handlers import new_job_id
+from analytics_core._content.questions.acting_filters import given_state
+from analytics_core._content.questions.queries import ChartQueries
+from analytics_core._engine.querying.chart_request import ChartRequest
+from analytics_core._records.shared_state import JobRecord
 from analytics_core.testing import FakeRenderer
 
 HARD_STOP_S = 20.0
@@ -238,6 +245,33 @@ def test_jobs_are_found_by_their_owner_alone_and_by_what_they_are(shared: Filter
         reader.dashboards.job(picture.job_id)
     kinds = {item.job_id: item.kind for item in reader.jobs.list()}
     assert (kinds[data.job_id], kinds[picture.job_id]) == ("dashboard-data", "picture")
+
+
+def test_a_chart_of_which_nobody_knows_what_binds_has_no_answer_in_a_job(shared: FilteredDashboard) -> None:
+    class Unbound(ChartQueries):
+        def bound_by(self, request: ChartRequest) -> str:
+            raise errors.RowRuleError("7", detail="it is mended a moment later")
+
+    runtime, actor = shared.world.admin._runtime.content, shared.world.admin.dashboards._actor
+    with runtime.store.unit_of_work() as unit:
+        record = unit.dashboards.get(1)
+    requested = DashboardRequest(dashboard_id=1)
+    questions = DashboardQuestions(Unbound(runtime, actor), record, given_state(), requested)
+    answered, _ = questions.answered_in_job()
+    assert {type(one.failure) for one in answered.data} == {errors.RowRuleError}
+    assert [one.answer for one in answered.data] == [None] * 5
+
+
+@for_each("kind", ["dashboard-data", "picture"])
+@for_each("payload", ["{}", "[]", '{"chart": {"of": "a later version"}}', '{"dashboard": {"later": 1}, "look": null}'])
+def test_a_payload_of_another_version_ends_its_job(shared: FilteredDashboard, kind: str, payload: str) -> None:
+    runtime = shared.world.host._runtime.content
+    record = JobRecord(job_id=new_job_id(), kind=kind, payload=payload, user_id=1)
+    runtime.job_registry.submit(record)
+    job = shared.world.admin.jobs.get(record.job_id)
+    with pytest.raises(errors.StoredDataError, match="none that this version reads"):
+        job.result(HARD_STOP_S)
+    assert job.state == "failed"
 
 
 # -------------------------------------------------------------------------------------------------------------- guests
