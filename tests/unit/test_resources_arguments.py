@@ -155,6 +155,14 @@ def test_who_may_not_act_is_called_by_the_name_alone(shop: SmallCore) -> None:
     assert "4711" not in caught.value.message
 
 
+def test_a_name_to_which_nobody_answers_is_told_with_what_would_be_one(shop: SmallCore) -> None:
+    for asking in (lambda: shop.core.row_level_security.simulate("bea", 1), lambda: shop.core.as_user("bea")):
+        with pytest.raises(ActorRequiredError) as caught:
+            asking()
+        hint = "give the id, the user name or the User of an active person"
+        assert caught.value.message == f"nobody active answers to 'bea'; {hint}"
+
+
 # ---------------------------------------------------------------------------------------------------------- beginnings
 def test_a_first_administrator_has_a_name_as_users_have() -> None:
     strange: list[dict[str, Any]] = [

@@ -118,7 +118,7 @@ def _checked_actor(key: UserKey, user: User | None, unit: UnitOfWork) -> Actor:
 
 def _no_actor(key: UserKey) -> ActorRequiredError:
     named = key.username if isinstance(key, User) else key  # the rest of a user is nobody's business
-    return ActorRequiredError(f"nobody active answers to {short_repr(named)}; this call")
+    return ActorRequiredError(named=short_repr(named))
 
 
 def _roles_of(unit: UnitOfWork, user: User) -> tuple[Role, ...]:
