@@ -12,7 +12,7 @@ from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import GuestVisit, Role, User
 from analytics_core._records.repositories import Snapshot, UnitOfWork
 from analytics_core._records.shared_state import JobRecord
-from analytics_core.errors import ActorRequiredError
+from analytics_core.errors import ActorRequiredError, AnalyticsError
 from analytics_core.errors.base import short_repr
 
 if TYPE_CHECKING:
@@ -118,7 +118,10 @@ def _checked_actor(key: UserKey, user: User | None, unit: UnitOfWork) -> Actor:
 
 def _no_actor(key: UserKey) -> ActorRequiredError:
     named = key.username if isinstance(key, User) else key  # the rest of a user is nobody's business
-    return ActorRequiredError(named=short_repr(named))
+    error = ActorRequiredError()
+    hint = "give the id, the user name or the User of an active person"
+    AnalyticsError.__init__(error, f"nobody active answers to {short_repr(named)}; {hint}")  # who asks acts already
+    return error
 
 
 def _roles_of(unit: UnitOfWork, user: User) -> tuple[Role, ...]:

@@ -98,14 +98,12 @@ class MissingExtraError(SettingsError, code="MISSING_EXTRA_ERROR"):
 
 
 class ActorRequiredError(AnalyticsError, code="ACTOR_REQUIRED_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
-    """A call that needs to know who acts was made without `as_user` or `as_guest`, or names nobody who is active."""
+    """A call that needs to know who acts was made without `as_user` or `as_guest`."""
 
     status = 401
 
-    def __init__(self, act: str = "this call", *, named: str | None = None) -> None:
-        needed = f"{act} needs an acting user: use core.as_user(user) or core.as_guest(token)"
-        unknown = f"nobody active answers to {named}; give the id, the user name or the User of an active person"
-        super().__init__(needed if named is None else unknown)
+    def __init__(self, act: str = "this call") -> None:
+        super().__init__(f"{act} needs an acting user: use core.as_user(user) or core.as_guest(token)")
 
 
 class GuestTokenError(ActorRequiredError, code="GUEST_TOKEN_ERROR"):
