@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.cases import for_each
 from tests.support.uploading import UploadTarget, empty_file, upload_target
@@ -216,7 +216,12 @@ CELLS = st.one_of(
 )
 
 
+HALF = settings(max_examples=settings().max_examples // 2)
+"""An example tries up to twelve columns side by side."""
+
+
 @pytest.mark.slow
+@HALF
 @given(columns=st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=6, max_size=12))
 def test_any_file_is_the_same_by_connect_and_by_upload(target: UploadTarget, columns: list[list[str]]) -> None:
     rows = zip(range(3), *columns, strict=True)

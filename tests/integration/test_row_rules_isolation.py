@@ -117,7 +117,9 @@ def answers(
             result = core.charts.data(requested).results[0]
             assert result.error is None, f"{table}, {road}: {result.error}"
             output[f"{table}, {road}"] = (result.data, result.rowcount, [limit.to_payload() for limit in result.limits])
-        output |= {f"{table}, {road}": answer for road, answer in stored_answers(world, user, dataset_of(world, table))}
+        if world.engine == "sqlite" or table == tables[-1]:  # cache, jobs and guests are the same on all engines
+            stored = stored_answers(world, user, dataset_of(world, table))
+            output |= {f"{table}, {road}": answer for road, answer in stored}
     return output
 
 
