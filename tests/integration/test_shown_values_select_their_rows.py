@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -106,10 +107,10 @@ class DisplayedTable:
     def is_displayed_alike(self) -> bool:
         return [*map(_typed, self.as_json.values())] == [*map(_typed, self.as_python.values())]
 
-    def wrong(self, cells: Mapping[int, Any], operators: Sequence[str]) -> Iterator[str]:
-        """Yield the values with which a filter finds other rows than those that show them."""
+    def wrong(self, cells: Mapping[int, Any], *operators: Sequence[str]) -> Iterator[str]:
+        """Yield the values with which a filter finds other rows than those that show them; values take turns."""
         values = list({_typed(value): value for value in cells.values()}.values())
-        conditions = [(op, value) for value in values for op in operators]
+        conditions = [(op, value) for value, own in zip(values, cycle(operators), strict=False) for op in own]
         for some in (conditions[place : place + 100] for place in range(0, len(conditions), 100)):
             filters = [{"col": "c", "op": op, "val": [value] if "IN" in op else value} for op, value in some]
             answers = self.ask(*({"columns": ["id"], "filters": [one]} for one in filters))
@@ -188,17 +189,19 @@ def small(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DisplayedW
 
 
 def test_the_first_of_the_shown_values_find_their_rows(small: DisplayedWorld) -> None:
-    found = {kind: list(table.wrong(table.as_json, ["IN"])) for kind, table in small.items()}
+    found = {kind: list(table.wrong(table.as_json, ("IN",))) for kind, table in small.items()}
     assert {kind: wrong for kind, wrong in found.items() if wrong} == {}
 
 
 @pytest.mark.slow
 def test_each_comparison_finds_the_rows_of_a_value_or_all_others(world: DisplayedWorld) -> None:
-    found = {}
+    found, half, rest = {}, ("==", "NOT IN"), ("!=", "IN")
+    turns = {"text": (half, rest), "varchar(400)": (rest, half)}  # the same texts meet all four in two columns
     for kind, table in world.items():
-        found[kind] = list(table.wrong(table.as_json, ["==", "!=", "IN", "NOT IN"]))
+        operators = turns.get(kind, ((*half, *rest),))
+        found[kind] = list(table.wrong(table.as_json, *operators))
         if kind != "blob" and not table.is_displayed_alike:  # whose bytes JSON cannot say
-            found[kind] += table.wrong(table.as_python, ["==", "!=", "IN", "NOT IN"])
+            found[kind] += table.wrong(table.as_python, *operators)
     assert {kind: wrong for kind, wrong in found.items() if wrong} == {}
 
 
