@@ -18,8 +18,7 @@ docs/how-to/embed-dashboards.md and docs/how-to/oauth.md walk through it):
 
 import os
 import sys
-import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Annotated
@@ -45,14 +44,14 @@ from .bodies import (
     add_error_answers,
 )
 from .core import make_core
-from .process import LOG, RequestIds, configure_logs, ending_in_order
+from .process import LOG, Ending, RequestIds, configure_logs
 
 WhoIsThis = Callable[[Request], int | str | None]
 """Tells who is signed in, by the id or the user name in the core; None: no one. It runs in a worker thread."""
 
-PAGES, DRAIN_S = "HOST_PAGES", "HOST_DRAIN_S"
-"""Variables: origins whose pages may ask, with commas between; and for how many seconds after SIGTERM the process still
-takes requests, while it says that it is not ready."""
+PAGES, DRAIN_S, GRACE_S = "HOST_PAGES", "HOST_DRAIN_S", "HOST_GRACE_S"
+"""Variables: origins whose pages may ask, with commas between; for how many seconds after SIGTERM the process takes
+requests, while it says that it is not ready; and how many more those that run may take."""
 
 _READY_S = 3.0
 _CANNOT_START = 3
@@ -63,20 +62,26 @@ def no_one(_request: Request) -> None:
     """Tell that no one is signed in: what a service says that has no sign-in yet."""
 
 
-def make_service(who_is_this: WhoIsThis = no_one) -> FastAPI:
-    """Return the service that is deployed, with the core of its environment."""
+def make_service(who_is_this: WhoIsThis = no_one, *, environ: Mapping[str, str] = os.environ) -> FastAPI:
+    """Return the service that is deployed, with the core of its environment; what cannot start ends the process."""
     configure_logs()
     try:
-        pages = [page for page in os.environ.get(PAGES, "").split(",") if page]
-        drain_s = float(os.environ.get(DRAIN_S) or 0)
-        return create_app(make_core(), who_is_this=who_is_this, pages=pages, drain_s=drain_s)
+        pages = [page for page in environ.get(PAGES, "").split(",") if page]
+        drain_s, grace_s = float(environ.get(DRAIN_S) or 0), float(environ.get(GRACE_S) or 30)
+        core = make_core(environ)
+        return create_app(core, who_is_this=who_is_this, pages=pages, drain_s=drain_s, grace_s=grace_s)
     except (AnalyticsError, ValueError) as error:
         LOG.critical("the service cannot start: %s", error)
         sys.exit(_CANNOT_START)
 
 
 def create_app(
-    core: AnalyticsCore, *, who_is_this: WhoIsThis = no_one, pages: Sequence[str] = (), drain_s: float = 0
+    core: AnalyticsCore,
+    *,
+    who_is_this: WhoIsThis = no_one,
+    pages: Sequence[str] = (),
+    drain_s: float = 0,
+    grace_s: float = 30,
 ) -> FastAPI:
     """Return the service over a core, which it closes at its end; plain functions run in FastAPI's worker threads.
 
@@ -85,14 +90,15 @@ def create_app(
         who_is_this: tells who is signed in.
         pages: origins of other hosts whose pages may ask, such as those that embed a dashboard.
         drain_s: seconds from SIGTERM until no more requests are taken.
+        grace_s: seconds from then on until those that still run are stopped.
     """
     if "*" in pages:
         raise SettingsError("pages of every origin may not ask: name them, such as https://shop.example")
-    stopping = threading.Event()
+    ending = Ending(core.close, drain_s=drain_s, grace_s=grace_s)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        with ending_in_order(stopping.set, drain_s=drain_s):
+        with ending.on_sigterm():
             yield
         await to_thread.run_sync(core.close)
 
@@ -100,8 +106,8 @@ def create_app(
     app.add_middleware(RequestIds)
     if pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["Authorization"])
-    add_error_answers(app)
-    add_health(app, core, stopping)
+    add_error_answers(app, lambda: ending.has_begun)
+    add_health(app, core, ending)
 
     def signed_in(request: Request) -> AnalyticsCore:
         user = who_is_this(request)
@@ -125,7 +131,7 @@ def create_app(
     return app
 
 
-def add_health(app: FastAPI, core: AnalyticsCore, stopping: threading.Event) -> None:
+def add_health(app: FastAPI, core: AnalyticsCore, ending: Ending) -> None:
     """Add what orchestrators ask: whether the process lives, and whether it takes requests."""
     threads = anyio.CapacityLimiter(2)  # of their own: questions that take long hold up no look
 
@@ -141,7 +147,7 @@ def add_health(app: FastAPI, core: AnalyticsCore, stopping: threading.Event) -> 
             is_up = store.is_up
             if not is_up:
                 LOG.warning("not ready: %s", store.problem)
-        problem = "it stops" if stopping.is_set() else None if is_up else "the store does not answer"
+        problem = "it stops" if ending.has_begun else None if is_up else "the store does not answer"
         body = Health(status="unavailable" if problem else "ok", problem=problem)
         return JSONResponse(body.model_dump(), status_code=503 if problem else 200)
 

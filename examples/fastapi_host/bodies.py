@@ -16,6 +16,8 @@ from analytics_core.errors import (
     PayloadFormatError,
     PayloadSchemaError,
     Problem,
+    StatementStoppedError,
+    StoreUnavailableError,
 )
 from analytics_core.models import (
     ChartDataAsyncResponse,
@@ -78,13 +80,13 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 """The answers of every route besides its own, for OpenAPI."""
 
 
-def error_answer(error: AnalyticsError) -> JSONResponse:
+def error_answer(error: AnalyticsError, *, is_passing: bool = False) -> JSONResponse:
     """Return the status and the body of a typed error; what may pass is 503 with `Retry-After` in place of 500."""
-    passes = error.retryable and error.status == 500
-    headers = {"Retry-After": str(RETRY_AFTER_S)} if error.retryable else {}
+    is_away = is_passing or (error.retryable and error.status == 500)
+    headers = {"Retry-After": str(RETRY_AFTER_S)} if is_away or error.retryable else {}
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(error.to_payload(), status_code=503 if passes else error.status, headers=headers)
+    return JSONResponse(error.to_payload(), status_code=503 if is_away else error.status, headers=headers)
 
 
 def plain_error(message: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
@@ -94,12 +96,13 @@ def plain_error(message: str, status: int, headers: dict[str, str] | None = None
     return JSONResponse({"message": message, "errors": [item]}, status_code=status, headers=headers)
 
 
-def add_error_answers(app: FastAPI) -> None:
-    """Give errors the one shape of error bodies."""
+def add_error_answers(app: FastAPI, is_ending: Callable[[], bool]) -> None:
+    """Give errors the one shape of error bodies; another process may answer what the end of this one stopped."""
+    of_the_end = (StatementStoppedError, StoreUnavailableError)
 
     @app.exception_handler(AnalyticsError)
     def typed(_request: Request, error: AnalyticsError) -> JSONResponse:
-        return error_answer(error)
+        return error_answer(error, is_passing=is_ending() and isinstance(error, of_the_end))
 
     @app.exception_handler(RequestValidationError)
     def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:

@@ -91,31 +91,43 @@ def configure_logs() -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
-@contextmanager
-def ending_in_order(begin: Callable[[], None], *, drain_s: float) -> Iterator[None]:
-    """Have SIGTERM call `begin`, and end the server `drain_s` seconds later, or at a second SIGTERM.
+class Ending:
+    """Ends the server in order on SIGTERM, and says whether that has begun.
 
-    Meanwhile requests are still answered, so that whoever spreads them sees that the process is not ready any more.
+    Requests are taken for `drain_s` more seconds, so that whoever spreads them sees that the process is not ready any
+    more; a second SIGTERM cuts that short. Those that run may take `grace_s` seconds then, before `close` stops them:
+    whoever waits gets a typed error.
     """
-    if threading.current_thread() is not threading.main_thread():  # of a test: signals go elsewhere
-        yield
-        return
-    loop, of_server = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM)
 
-    def end(number: int) -> None:
-        server = getattr(of_server, "__self__", None)
-        if isinstance(server, uvicorn.Server):
-            server.should_exit = True  # its own handler would have the exit code tell of the signal, not 0
-        elif callable(of_server):
-            of_server(number, None)
+    def __init__(self, close: Callable[[], None], *, drain_s: float, grace_s: float) -> None:
+        self.has_begun = False
+        self._close, self._drain_s, self._grace_s = close, drain_s, grace_s
 
-    def on_term(number: int, _frame: object) -> None:
-        begin()
-        signal.signal(number, lambda number, _frame: end(number))
-        loop.call_soon_threadsafe(loop.call_later, drain_s, end, number)
+    @contextmanager
+    def on_sigterm(self) -> Iterator[None]:
+        """Take the place of the server's own handler, inside its event loop."""
+        if threading.current_thread() is not threading.main_thread():  # of a test: signals go elsewhere
+            yield
+            return
+        loop, of_server = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM)
 
-    signal.signal(signal.SIGTERM, on_term)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, of_server)
+        def end(number: int) -> None:
+            late = threading.Timer(self._grace_s, self._close)
+            late.daemon = True
+            late.start()
+            server = getattr(of_server, "__self__", None)
+            if isinstance(server, uvicorn.Server):
+                server.should_exit = True  # its own handler would have the exit code tell of the signal, not 0
+            elif callable(of_server):
+                of_server(number, None)
+
+        def begin(number: int, _frame: object) -> None:
+            self.has_begun = True
+            signal.signal(number, lambda number, _frame: end(number))
+            loop.call_soon_threadsafe(loop.call_later, self._drain_s, end, number)
+
+        signal.signal(signal.SIGTERM, begin)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGTERM, of_server)

@@ -42,9 +42,9 @@ SECRETS = {
     "REDIS_PASSWORD": "c0ffee77",
 }
 OF_HOST = ("migrate", "web", "worker", "scheduler")
-COUNTRIES = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["country"], "metrics": ["count"]}]}
-SLOW = {"datasource": {"id": 2, "type": "table"}, "queries": [{"metrics": ["count"]}]}
-NUMBERS = "SELECT g AS id, 'France' AS country FROM generate_series(1, 10000000) AS g"
+COUNT = {"queries": [{"metrics": ["count"]}]}
+SOME_NUMBERS = "SELECT g AS id, 'France' AS country FROM generate_series(1, 15000000) AS g"
+MANY_NUMBERS = "SELECT g AS id, 'France' AS country FROM generate_series(1, 400000000) AS g"
 
 
 # ------------------------------------------------------------------------------------------------------------ the files
@@ -152,7 +152,6 @@ class Host:
             "redis-server": f"redis-server --port {self._redis} --bind 127.0.0.1 --dir {folder}",
             "redis-cli": f"redis-cli -p {self._redis}",
             "0.0.0.0": "127.0.0.1",
-            "8000": str(self.port),
         }
         binaries = Path(PostgresServer.find_binaries()["postgres"]).parent
         self.environ = {
@@ -163,7 +162,7 @@ class Host:
             "PGPORT": str(server.port),
         }
         self.services = services(
-            COMPOSE, {**SECRETS, "ANALYTICS_CORE_ALLOWED_NETWORKS": "127.0.0.1", "HOST_DRAIN_S": "1"}
+            COMPOSE, {**SECRETS, "ANALYTICS_CORE_ALLOWED_NETWORKS": "127.0.0.1", "HOST_DRAIN_S": "1.5"}
         )
         self.services["web"]["command"] = command_of(DOCKERFILE)
         self._folder, self.processes = folder, dict[str, subprocess.Popen[bytes]]()
@@ -176,7 +175,7 @@ class Host:
     def _here(self, text: str) -> str:
         for there, here in self._moved.items():
             text = text.replace(there, here)
-        return text
+        return re.sub(r"\b8000\b", str(self.port), text)
 
     def start(self, name: str) -> None:
         """Run the command of a container in the background."""
@@ -207,9 +206,11 @@ class Host:
     def log(self, name: str) -> str:
         return (self._folder / f"{name}.log").read_text()
 
-    def ask(self, method: str, path: str, headers: Mapping[str, str] = {}) -> tuple[int, dict[str, Any]]:
+    def ask(
+        self, method: str, path: str, headers: Mapping[str, str] = {}, *, port: int | None = None
+    ) -> tuple[int, dict[str, Any]]:
         """Return the status and the body of an answer."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = HTTPConnection("127.0.0.1", port or self.port, timeout=60)
         try:
             connection.request(method, path, headers=headers)
             answer = connection.getresponse()
@@ -224,7 +225,7 @@ class Host:
 
 
 def fill(host: Host) -> None:
-    """Store what guests see: rows of a table, and a question that takes a while."""
+    """Store what guests see: rows of a table, a question that takes a second and one that takes a minute."""
     shop = psycopg.connect(host.shop.replace("+psycopg", ""), autocommit=True)
     shop.execute("CREATE TABLE orders AS SELECT g AS id, 'France' AS country FROM generate_series(1, 3) AS g")
     shop.close()
@@ -232,9 +233,11 @@ def fill(host: Host) -> None:
         ada = core.as_user("ada")
         ada.databases.create({"database_name": "shop", "orm_uri": host.shop})
         ada.datasets.create({"database": 1, "table_name": "orders"})
-        ada.datasets.create({"database": 1, "table_name": "numbers", "sql": NUMBERS})
+        ada.datasets.create({"database": 1, "table_name": "some", "sql": SOME_NUMBERS})
+        ada.datasets.create({"database": 1, "table_name": "many", "sql": MANY_NUMBERS})
         layout = {}
-        for number, question in enumerate((COUNTRIES, SLOW), start=1):
+        for number in (1, 2, 3):
+            question = {**COUNT, "datasource": {"id": number, "type": "table"}}
             chart = {"slice_name": f"chart {number}", "datasource_id": number, "datasource_type": "table"}
             ada.charts.create({**chart, "query_context": json.dumps(question)})
             layout[f"CHART-{number}"] = {"type": "CHART", "children": [], "meta": {"chartId": number}}
@@ -284,7 +287,7 @@ def test_workers_answer_guests_and_no_one_else_is_let_in(host: Host) -> None:
     assert status == 202, job
     assert until(lambda: host.ask("GET", job["result_url"], guest)[0] != 202)
     status, answer = host.ask("GET", job["result_url"], guest)
-    assert (status, answer["result"][0]["data"]) == (200, [{"country": "France", "count": 3}])
+    assert (status, answer["result"][0]["data"]) == (200, [{"count": 3}])
     assert job["job_id"] in host.log("worker")
     assert host.ask("POST", "/charts/1/jobs")[0] == 401
 
@@ -325,3 +328,44 @@ def test_a_dump_is_restored_by_the_commands_of_the_page(host: Host) -> None:
     host.run_line("redis", forget)
     with make_core(host.environment("worker")) as core:
         assert core.as_user("ada").dashboards.get(1).dashboard_title == "Sales"
+
+
+@pytest.mark.slow
+@pytest.mark.server
+def test_what_takes_too_long_at_the_end_is_a_typed_error(host: Host) -> None:
+    port, web = free_port(), host.services["web"]
+    command = [str(port) if part == "8000" else "1" if part == "2" else part for part in web["command"]]
+    host.services["late"] = {"command": command, "environment": {**web["environment"], "HOST_GRACE_S": "0.1"}}
+    host.services["late"]["environment"]["HOST_DRAIN_S"] = ""
+    host.start("late")
+    assert until(lambda: "startup complete" in host.log("late"))
+    guest = {"Authorization": f"Bearer {host.environ['TOKEN']}"}
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        answer = pool.submit(host.ask, "POST", "/charts/3/data", guest, port=port)
+        assert until(lambda: asks_numbers(host))
+        host.processes["late"].send_signal(signal.SIGTERM)
+        status, body = answer.result()
+    assert (status, body["errors"][0]["level"]) == (503, "error"), (body, host.log("late"))
+    assert host.processes["late"].wait(60) == 0
+
+
+def asks_numbers(host: Host) -> bool:
+    """Return whether somebody else asks for many numbers."""
+    running = """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE state = 'active' AND query ILIKE '%generate_series(1, 4%' AND pid <> pg_backend_pid()
+    """
+    with psycopg.connect(host.shop.replace("+psycopg", "")) as shop:
+        (count,) = shop.execute(running).fetchone() or (0,)
+    return int(count) > 0
+
+
+def test_the_page_names_containers_that_there_are() -> None:
+    named = {
+        word.partition("=")[0]
+        for verb in ("up", "stop")
+        for words in commands_of_page(PAGE, "docker", "compose", verb)
+        for word in words
+        if not word.startswith("-")
+    }
+    assert named == {"web", "worker", "scheduler"}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from examples.fastapi_host.app import create_app
+from examples.fastapi_host.app import create_app, make_service
 from examples.fastapi_host.core import make_core
 from examples.fastapi_host.process import MOST_BODY_BYTES
 from fastapi import FastAPI, Request
@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from tests.support.any_payload import JUNK, contexts
 from tests.support.cases import for_each
 from tests.support.missing import skip_or_fail
+from uvicorn.config import STARTUP_FAILURE
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core.errors import JobError, SettingsError
@@ -225,18 +226,32 @@ def test_it_is_not_ready_while_the_store_is_away(tmp_path: Path) -> None:
     assert client.get("/health/live").status_code == 200
 
 
+ENVIRON = {
+    "ANALYTICS_CORE_STORE": "sqlite://",
+    "ANALYTICS_CORE_BROKER": "redis://127.0.0.1:1/0",
+    "ANALYTICS_CORE_SECRET_KEY": KEY,
+    "HOST_REDIS": "redis://127.0.0.1:1/1",
+}
+
+
 @for_each("missing", ["ANALYTICS_CORE_STORE", "ANALYTICS_CORE_BROKER", "ANALYTICS_CORE_SECRET_KEY", "HOST_REDIS"])
 def test_a_core_is_made_of_variables_all_of_which_must_be_there(missing: str) -> None:
-    environ = {
-        "ANALYTICS_CORE_STORE": "sqlite://",
-        "ANALYTICS_CORE_BROKER": "redis://127.0.0.1:1/0",
-        "ANALYTICS_CORE_SECRET_KEY": KEY,
-        "HOST_REDIS": "redis://127.0.0.1:1/1",
-    }
-    make_core(environ).close()
-    del environ[missing]
+    make_core(ENVIRON).close()
+    environ = {name: value for name, value in ENVIRON.items() if name != missing}
     with pytest.raises(SettingsError, match="secret_key" if missing.endswith("SECRET_KEY") else missing):
         make_core(environ)
+
+
+@for_each(
+    "wrong", [{"HOST_REDIS": ""}, {"HOST_PAGES": "*"}, {"HOST_DRAIN_S": "soon"}, {"ANALYTICS_CORE_SECRET_KEY": "x"}]
+)
+def test_what_cannot_start_says_why_and_has_no_server_try_again(
+    wrong: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        make_service(environ={**ENVIRON, **wrong})
+    assert ended.value.code == STARTUP_FAILURE
+    assert "the service cannot start: " in caplog.text
 
 
 # -------------------------------------------------------------------------------------------------------------- OpenAPI
