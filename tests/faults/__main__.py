@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.faults import oauth, processes, reports, servers, shared_memory, tunnels, uploads
+from tests.faults.many_machines.scenario import many_machines
 from tests.faults.tally import Tally, print_table
 
 Scenario = Callable[[Path], Tally]
@@ -34,6 +35,7 @@ SCENARIOS: dict[str, Scenario] = {
     "disk": processes.full_disk,
     "clock": processes.clock_put_back,
     "jobs": servers.jobs,
+    "machines": many_machines,
     "redis": shared_memory.shared_memory,
     "tunnel": tunnels.cut_tunnels,
     "oauth": oauth.renewed_tokens,
