@@ -164,6 +164,7 @@ class TableNames:
         parted: whether dots inside one quoted name part it, so that it may lead into another schema.
         loose: whether the first of two parts may be a catalog as well as a schema.
         is_file: name -> whether the engine would read a file of that name.
+        of_files: schemas, in lower case, in which names are those of files: ``csv.`name` ``.
         own: relations and schemas of the engine itself, in lower case, of which its lists of tables do not tell.
         types: of an engine on which each table is a type, too, those that are none; None: no table is a type.
         row_ids: columns, in lower case, that the tables of the engine have without a place in its catalog; a sub-query
@@ -179,6 +180,7 @@ class TableNames:
     parted: bool
     loose: bool
     is_file: Callable[[str], bool]
+    of_files: NameSet
     own: NameSet
     types: NameSet | None
     row_ids: frozenset[str]
@@ -193,6 +195,7 @@ STANDARD_TABLE_NAMES: Final = TableNames(
     parted=False,
     loose=False,
     is_file=reads_no_files,
+    of_files=NameSet(),
     own=name_set("information_schema"),
     types=None,
     row_ids=frozenset(),

@@ -201,7 +201,7 @@ def _widened(known: ColumnType | None, cells: Sequence[Any]) -> ColumnType | Non
         numbers = (
             cells if classes <= _NUMBERS and None not in cells else [one for one in cells if type(one) in _NUMBERS]
         )
-        kinds.add(ValueKind.INTEGER if _are_whole(numbers) else ValueKind.FLOAT)
+        kinds.add(ValueKind.INTEGER if _are_integers(numbers) else ValueKind.FLOAT)
     if known is not None:
         kinds.add(known.kind)
     if not kinds:
@@ -218,7 +218,7 @@ _DAYS: Final = frozenset({ValueKind.DATE, ValueKind.TIMESTAMP})
 _KINDS: Final = {bool: ValueKind.BOOLEAN, datetime: ValueKind.TIMESTAMP, date: ValueKind.DATE}
 
 
-def _are_whole(numbers: Sequence[float]) -> bool:
+def _are_integers(numbers: Sequence[float]) -> bool:
     return all(map(float.is_integer, map(float, numbers))) and max(map(abs, numbers)) < _EXACT
 
 

@@ -308,11 +308,16 @@ def _folded(name: exp.Identifier, spec: EngineSpec) -> tuple[str, bool]:
 
 
 def reject_revealing(name: str, spec: EngineSpec, *, schema: str | None, catalog: str | None = None) -> None:
-    """Refuse a relation that shows rows of other tables, what others run, or passwords; StatementRefusedError.
+    """Refuse a relation that shows rows of other tables, what others run, passwords or files; StatementRefusedError.
 
     So is the table of an upload that is not finished: its rows may never be; and one of a metadata store, which may lie
     in the same database.
     """
+    if schema and not catalog and schema.lower() in spec.guards.table_names.of_files:
+        raise StatementRefusedError(
+            f"the relation {schema}.{name} is not allowed: {spec.label} reads files by such a name; "
+            f"where {schema} is a schema, name its catalog, too"
+        )
     last = name.rpartition(".")[2] if spec.guards.table_names.parted else name
     if last.lower() in STORE_TABLES:
         raise StatementRefusedError(f"the relation {name} is not allowed: it is of a metadata store of this library")

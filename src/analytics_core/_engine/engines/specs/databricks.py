@@ -34,6 +34,12 @@ def _is_file(name: str) -> bool:
     return "/" in name
 
 
+_FORMATS = guards.name_set("""
+    avro binaryfile cloudfiles csv delta deltasharing excel hudi iceberg image json libsvm orc parquet state-metadata
+    statestore text xml *.*
+""")
+"""What reads files of the name behind its dot: formats, and classes of Java by their names with dots."""
+
 _UNSORTED = meanings.MISPLACED.said(
     "the engine does not sort by an aggregate where HAVING has one that is not selected; select it, or sort otherwise"
 )
@@ -78,14 +84,14 @@ _ERRORS = (
         after=r"\A[^\['\"]{0,160}?",
     ),
 )
+# Denied functions: options of those of the last line name files and addresses of schemas; `identifier` names anything.
 _GUARDS = guards.Guards(
     uri_options=guards.uri_options("http_path catalog schema access_token"),
     database_files=guards.DatabaseFiles.NONE,
     denied_functions=guards.name_set("""
-    reflect try_reflect java_method read_files read_kafka read_kinesis read_pubsub read_pulsar read_statestore
-    cloud_files_state http_request remote_query secret try_secret list_secrets ai_query ai_gen ai_classify ai_extract
-    ai_parse_document ai_forecast ai_summarize ai_translate vector_search event_log list_files input_file_name
-    from_avro_registry
+    reflect try_reflect java_method identifier read_* cloud_files cloud_files_state http_request remote_query secret
+    try_secret list_secrets ai_* vector_search event_log list_files input_file_* table_changes python_worker_logs
+    from_avro from_avro_registry schema_of_avro from_protobuf to_protobuf from_xml schema_of_xml
 """),
     allowed_functions=guards.allowed_with("""
     any array_* arrays_overlap arrays_zip base64 bin bit_count bit_get bround collect_list collect_set
@@ -104,7 +110,7 @@ _GUARDS = guards.Guards(
     revealing=guards.RevealingRelations.of(
         relations="", schemas="system.* !system.information_schema", harmless="", functions=""
     ),
-    table_names=replace(guards.STANDARD_TABLE_NAMES, is_file=_is_file),
+    table_names=replace(guards.STANDARD_TABLE_NAMES, is_file=_is_file, of_files=_FORMATS),
     fence=fences.limited(2**31 - 1),  # LIMIT takes a 32-bit number there
     by_case=False,
     casts_columns=True,
@@ -145,6 +151,7 @@ _SPARK = replace(
         revealing=guards.RevealingRelations.of(
             relations="", schemas="sys", harmless="", functions=""
         ),  # of Hive's metastore
+        table_names=replace(_GUARDS.table_names, of_files=guards.NameSet()),  # sessions switch it off
     ),
 )
 

@@ -51,6 +51,10 @@ def make_session(engine_name: str) -> Session:
         from analytics_core._engine.execution.sessions.spark import SparkSession
 
         chosen = SparkSession
+    elif engine_name == "databricks":
+        from analytics_core._engine.execution.sessions.databricks import DatabricksSession
+
+        chosen = DatabricksSession
     return chosen()
 
 
