@@ -166,8 +166,10 @@ def test_a_table_in_the_place_of_rows_or_of_a_list_is_refused() -> None:
 
 def test_files_are_refused_where_their_paths_are_relations() -> None:
     for sql in ("SELECT * FROM delta.`s3://lake/sales`", "SELECT * FROM parquet.`/lake/sales`"):
-        with pytest.raises(StatementRefusedError, match="is a file"):
+        with pytest.raises(StatementRefusedError, match="reads files by such a name"):
             _tables(sql, "databricks")
+        with pytest.raises(StatementRefusedError, match="is a file"):
+            _tables(sql, "spark")
 
 
 INVISIBLE = [*map(chr, range(0x2000, 0x2010)), "\u202f", "\u205f", "\u2060", "\u3000", "\ufeff"]
