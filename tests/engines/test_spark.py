@@ -14,6 +14,9 @@ from tests.support.cases import for_each
 from tests.support.cluster_servers import SparkServer
 from tests.support.execution import Target, limits, target
 from tests.support.fence_trials import Trials, fill, leaks, one_rule_each
+from tests.support.hostile_spark import FILES_BY_NAMES
+from tests.support.revealing import SPARK
+from tests.support.stalling_proxy import StallingProxy, stalling_proxy
 
 import analytics_core
 from analytics_core._engine.execution.cancel import CancelToken
@@ -72,8 +75,10 @@ def test_no_variable_of_the_server_is_written_into_a_statement(variable: str, sh
     assert shop.rows("SELECT %(p)s AS a", {"p": text}) == shop.rows(f"SELECT '{text}' AS a") == [(text,)]
 
 
-def test_no_file_of_the_server_is_read_by_a_name(shop: Target) -> None:
-    assert "no table" in error_of(shop, "SELECT * FROM text.`*`").message
+@for_each("name", [*FILES_BY_NAMES, "text.log", "text.`file:/etc/passwd`"])
+def test_no_file_of_the_server_is_read_by_a_name(name: str, shop: Target) -> None:
+    """Of the session's own: the log of the server lies in the folder that it works in."""
+    assert "no table" in error_of(shop, f"SELECT * FROM {name}").message
 
 
 @for_each("sql", ["FROM orders INSERT INTO orders SELECT *", "INSERT INTO orders SELECT * FROM orders", "SET x = 1"])
@@ -98,6 +103,42 @@ def test_a_statement_is_stopped(shop: Target) -> None:
     assert time.monotonic() - began < 15.0
 
 
+@pytest.fixture
+def proxied(spark: SparkServer, url: str) -> Iterator[tuple[StallingProxy, Target]]:
+    """The database behind a proxy that may end its connections."""
+    with (
+        stalling_proxy(spark.port) as proxy,
+        target(url.replace(f":{spark.port}/", f":{proxy.port}/"), engine="spark") as shop,
+    ):
+        yield proxy, shop
+
+
+def test_a_connection_that_ends_within_a_statement_is_a_typed_error_and_replaced(
+    proxied: tuple[StallingProxy, Target],
+) -> None:
+    proxy, shop = proxied
+    assert shop.rows("SELECT 1") == [(1,)]
+    proxy.cut_at(b"'cut here'", forwards=False)
+    error = error_of(shop, "SELECT 'cut here'")
+    assert (error.error_type, error.retryable) == (ErrorType.CONNECTION_HOST_DOWN_ERROR, True)
+    assert shop.rows("SELECT 2") == [(2,)]
+
+
+def test_a_connection_that_broke_while_nobody_used_it_is_replaced(proxied: tuple[StallingProxy, Target]) -> None:
+    proxy, shop = proxied
+    assert shop.rows("SELECT 1") == [(1,)]
+    proxy.drop()
+    time.sleep(0.3)
+    assert shop.rows("SELECT 2") == [(2,)]
+
+
+def test_a_server_that_is_down_is_a_typed_error(proxied: tuple[StallingProxy, Target]) -> None:
+    proxy, shop = proxied
+    proxy.close()
+    error = error_of(shop, "SELECT 1")
+    assert (error.error_type, error.retryable) == (ErrorType.CONNECTION_HOST_DOWN_ERROR, True)
+
+
 @for_each(
     ("sql", "kind", "words"),
     [
@@ -114,6 +155,37 @@ def test_errors_say_what_is_wrong_in_our_words(sql: str, kind: ErrorType, words:
     assert error.error_type is kind, error.message
     assert words in error.message
     assert "Bonn" not in f"{error} {error.extra}"
+
+
+MASKS = (
+    "CANARY_T2",
+    "x timed out CANARY_T2",
+    "403 Invalid access token CANARY_T2",
+    "[TABLE_OR_VIEW_NOT_FOUND] The table or view `CANARY_T2` cannot be found",
+    "unexpected exception CANARY_T2",
+)
+"""Texts that make the server's message look like another one, once it quotes them."""
+
+FAILURES = {ErrorType.GENERIC_DB_ENGINE_ERROR, ErrorType.SYNTAX_ERROR, ErrorType.COLUMN_DOES_NOT_EXIST_ERROR}
+
+
+def test_no_value_of_a_row_is_in_an_error_nor_taken_for_one(spark: SparkServer) -> None:
+    """Any fragment is asked of the server itself: no guard stands before it."""
+    made, found, types = spark.make_database(), {}, set()
+    with sa.create_engine(made, poolclass=sa.NullPool).connect() as connection:
+        connection.exec_driver_sql("CREATE TABLE hidden (id INTEGER, status VARCHAR(200))", {})
+        rows = ", ".join(f"({number}, '{text}')" for number, text in enumerate(MASKS))
+        connection.exec_driver_sql(f"INSERT INTO hidden VALUES {rows}", {})
+    with target(made, engine="spark") as opened:
+        for fragment in SPARK:
+            try:
+                opened.rows(f"SELECT {fragment.replace('%', '%%')} AS x FROM hidden")
+            except DatabaseError as error:
+                types.add(error.error_type)
+                if "CANARY" in f"{error} {error.to_payload()} {error.__cause__!r} {error.__context__!r}":
+                    found[fragment] = error.message
+    assert found == {}
+    assert types <= FAILURES
 
 
 def test_tables_views_columns_and_types_are_read(url: str) -> None:

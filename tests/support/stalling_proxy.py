@@ -26,6 +26,7 @@ class StallingProxy:
         self._is_closed = False
         self._delay_s = 0.0
         self._cut: tuple[bytes, bool] | None = None
+        self._dropped = 0
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
@@ -49,6 +50,10 @@ class StallingProxy:
     def cut_at(self, word: bytes, *, forwards: bool) -> None:
         """End a connection whose client sends this word; its server hears of it, or not."""
         self._cut = (word, forwards)
+
+    def drop(self) -> None:
+        """End the connections that there are; new ones are forwarded."""
+        self._dropped += 1
 
     def close(self) -> None:
         """End all connections."""
@@ -79,8 +84,8 @@ class StallingProxy:
                 self._pump(client, server)
 
     def _pump(self, client: socket.socket, server: socket.socket) -> None:
-        other = {client: server, server: client}
-        while not self._is_closed:
+        other, dropped = {client: server, server: client}, self._dropped
+        while not self._is_closed and dropped == self._dropped:
             ready, _, _ = select.select([client, server], [], [], 0.05)
             for source in ready:
                 data = source.recv(65_536)

@@ -190,6 +190,16 @@ SEEN = [
      "[TABLE_OR_VIEW_NOT_FOUND] The table or view `nosuch` was", E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
     ("spark", "org.apache.hive.service.cli.HiveSQLException: Error running query: [CAST_INVALID_INPUT] org.apache."
      "spark.SparkNumberFormatException: The value 'hidden' of", E.GENERIC_DB_ENGINE_ERROR, "converted"),
+    ("spark", "org.apache.hive.service.cli.HiveSQLException: Error running query: java.lang.IllegalArgumentException: "
+     "403 Invalid access token hidden\n\tat x.y(Z.scala:401)", E.GENERIC_DB_ENGINE_ERROR, "could not run"),
+    ("spark", "org.apache.hive.service.cli.HiveSQLException: Query timed out after 5 s", E.CONNECTION_DATABASE_TIMEOUT,
+     ""),
+    ("spark", "org.apache.hive.service.cli.HiveSQLException: Error running query: [REMAINDER_BY_ZERO] org.apache.spark."
+     "SparkArithmeticException: [REMAINDER_BY_ZERO] Remainder by", E.GENERIC_DB_ENGINE_ERROR, "zero"),
+    ("spark", "Could not connect to any of [('10.0.0.1', 10000)]", E.CONNECTION_HOST_DOWN_ERROR, "10.0.0.1"),
+    ("spark", "TSocket read 0 bytes", E.CONNECTION_HOST_DOWN_ERROR, "closed"),
+    ("spark", "[Errno 32] Broken pipe", E.CONNECTION_HOST_DOWN_ERROR, "closed"),
+    ("databricks", "Error during request to server: 403 Forbidden", E.CONNECTION_ACCESS_DENIED_ERROR, ""),
     ("trino", "TrinoUserError(name=TABLE_NOT_FOUND, message=\"line 1:15: Table 'a.b.c' does not exist\")",
      E.TABLE_DOES_NOT_EXIST_ERROR, "a.b.c"),
     ("trino", "name=COLUMN_NOT_FOUND, message=\"line 1:8: Column 'nocol' cannot be resolved\"",

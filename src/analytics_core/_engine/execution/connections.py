@@ -181,8 +181,8 @@ class Connections:
 _SIGNED_IN: Final = "analytics_core signed in"
 """What is kept beside a connection whose sign-in was observed."""
 
-_CLIENTS_OF_DRIVERS: Final = ("requests", "urllib3")
-"""Packages by which drivers speak HTTP."""
+_CLIENTS_OF_DRIVERS: Final = ("requests", "urllib3", "thrift", "TCLIService")
+"""Packages by which drivers speak HTTP and Thrift."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,13 +58,14 @@ _ERRORS = (
         (r"UNSUPPORTED_EXPR_FOR_OPERATOR", _UNSORTED),
         (r"(?:PERMISSION_DENIED|INSUFFICIENT_PERMISSIONS)\]" + _NO_RIGHT, meanings.DENIED),
         (r"(?:PERMISSION_DENIED|INSUFFICIENT_PERMISSIONS)", meanings.DENIED_ANY),
-        (r"DIVIDE_BY_ZERO", meanings.ZERO),
-        (r"(?:ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE)", meanings.OVERFLOW),
-        (r"(?:CAST_INVALID_INPUT|CAST_OVERFLOW|DATATYPE_MISMATCH|CANNOT_PARSE_TIMESTAMP)", meanings.BAD_VALUE),
+        (r"(?:DIVIDE|REMAINDER)_BY_ZERO", meanings.ZERO),
+        (r"(?:(?:BINARY_)?ARITHMETIC_OVERFLOW|CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE)", meanings.OVERFLOW),
+        (r"(?:CAST_INVALID_INPUT|DATATYPE_MISMATCH|CANNOT_PARSE_TIMESTAMP)", meanings.BAD_VALUE),
         (r"QUERY_EXECUTION_TIMEOUT_EXCEEDED", meanings.TIMEOUT),
         (r"OPERATION_CANCELED", meanings.KILLED),
         after=r"\A(?:TExecuteStatementResp\(.{0,60}infoMessages=\[.\*)?[^\['\"]{0,80}\[",
     ),
+    *meanings.patterns((r"\A[\w.]+HiveSQLException: Query timed out", meanings.TIMEOUT)),
     *meanings.patterns(
         (r"PERMISSION_DENIED:" + _NO_RIGHT, meanings.DENIED),
         (r"PERMISSION_DENIED:", meanings.DENIED_ANY),
@@ -78,10 +79,12 @@ _ERRORS = (
         after=r"\A",
     ),
     *meanings.UNREACHABLE,
-    *meanings.patterns(
-        (r"Invalid access token|\b40[13]\b", meanings.BAD_LOGIN),
+    *meanings.patterns(  # of the way to the server: in its own errors stand values of rows and traces
+        (r"(?:Invalid access token|\b40[13]\b)", meanings.BAD_LOGIN),
         (r"timed out", meanings.TIMEOUT),
-        after=r"\A[^\['\"]{0,160}?",
+        (r"Could not connect to any of \[\('(?P<host>[^']+)'", meanings.HOST_DOWN),
+        (r"(?:TSocket read 0 bytes|unexpected exception|Broken pipe|Connection reset)", meanings.LOST),
+        after=r"\A(?!TExecuteStatementResp|[\w.]+Exception:)(?:\[Errno \d+\] )?[^\[(]{0,200}?",
     ),
 )
 # Denied functions: options of those of the last line name files and addresses of schemas; `identifier` names anything.

@@ -61,6 +61,7 @@ class SparkSession(Session):
         _keep_driver_quiet()
         engine = super().make_engine(request)
         event.listen(engine, "connect", _pin)
+        event.listen(engine, "checkout", _require_open)
         return engine
 
     @contextmanager
@@ -71,11 +72,17 @@ class SparkSession(Session):
 
     def read(self, request: RunRequest) -> FetchedResult:
         """Run a query on the server, look whether it is over until it is, and read its rows."""
+        from thrift.Thrift import TException
+
         raw: Any = request.connection.connection.driver_connection
-        with closing(raw.cursor()) as cursor:
-            cursor.execute(_written(request), async_=True)
-            _wait(cursor, request)
-            return read_cursor(cursor, request)
+        try:
+            with closing(raw.cursor()) as cursor:
+                cursor.execute(_written(request), async_=True)
+                _wait(cursor, request)
+                return read_cursor(cursor, request)
+        except (TException, OSError) as error:  # none of the driver's own: the way to the server is broken
+            raw._transport.close()
+            raise DriverFailureError(str(error)) from error
 
 
 def _keep_driver_quiet() -> None:
@@ -89,6 +96,14 @@ def _pin(raw: Any, _record: Any) -> None:
     with closing(raw.cursor()) as cursor:
         for setting in _PINNED:
             cursor.execute(setting)
+
+
+def _require_open(raw: Any, _record: Any, _lent: Any) -> None:
+    """Have the pool open another connection in the place of one that the server has closed, as by its restart."""
+    transport = raw._transport
+    if not transport.isOpen():
+        transport.close()
+        raise sa.exc.DisconnectionError("the server closed the connection")
 
 
 def _written(request: RunRequest) -> str:
