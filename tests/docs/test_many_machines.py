@@ -11,8 +11,8 @@ import yaml
 from tests.support.cases import for_each
 
 from analytics_core._core.command_line import _parser
-from analytics_core._records.shared_state import JobState
 from analytics_core.celery import QUEUES
+from analytics_core.models.enums import JobState
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "many-machines.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"python -m analytics_core (\w+(?: --[\w-]+ [^\s\"`]+)+)", PAGE)

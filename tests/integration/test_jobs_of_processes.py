@@ -19,8 +19,8 @@ from tests.support.shop import ORDERS, context, shop_url
 
 from analytics_core._content.jobs.handlers import JobEnds
 from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.shared_state import JobRecord, JobState
-from analytics_core.models.enums import QueryStatus
+from analytics_core._records.shared_state import JobRecord
+from analytics_core.models.enums import JobState, QueryStatus
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,8 @@ from analytics_core._content.storage.migrate import HEAD
 from analytics_core._core import operating
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.repositories import ListQuery
-from analytics_core._records.shared_state import JobState, JobWorker, KeyValue, Lease, LockRecord
+from analytics_core._records.shared_state import JobWorker, KeyValue, Lease, LockRecord
+from analytics_core.models.enums import JobState
 from analytics_core.testing.store.records import a_job
 
 DAY = timedelta(days=1)

@@ -33,7 +33,6 @@ from analytics_core import AnalyticsCore, Settings
 from analytics_core._core.adapters.job_runners import ThreadJobRunner
 from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.shared_state import JobState
 from analytics_core._reports.delivery_rows import DIED_MIDWAY
 from analytics_core._reports.dispatcher import MOST_ATTEMPTS
 from analytics_core._reports.options import FurtherFormat, MissedRuns
@@ -48,6 +47,7 @@ from analytics_core.errors import (
     ReportError,
     StoreUnavailableError,
 )
+from analytics_core.models.enums import JobState
 from analytics_core.ports import Delivery, DeliveryState, JobRunner, Message, Recipient
 from analytics_core.testing import InlineJobRunner, Outbox
 

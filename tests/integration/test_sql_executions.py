@@ -21,7 +21,7 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord
 from analytics_core._records.sql_query import NEXT_QUERY_STATES, QueryState, SqlQuery
 from analytics_core._sql.runs import SqlRuns, new_query
 from analytics_core.errors import (
@@ -41,6 +41,7 @@ from analytics_core.errors import (
     StatementTimeoutError,
     StoreUnavailableError,
 )
+from analytics_core.models.enums import JobState
 
 LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000000) SELECT COUNT(*) AS c FROM n"
 DATABASE = {"database_id": 1}

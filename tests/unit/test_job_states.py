@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from analytics_core._records.shared_state import NEXT_STATES, JobState
+from analytics_core._records.shared_state import NEXT_STATES
+from analytics_core.models.enums import JobState
 
 
 def after(state: JobState) -> set[JobState]:

@@ -28,7 +28,7 @@ from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.settings import Settings
-from analytics_core._records.shared_state import JobRecord, JobState, JobWorker, KeyValue
+from analytics_core._records.shared_state import JobRecord, JobWorker, KeyValue
 from analytics_core.errors import (
     AnalyticsError,
     JobError,
@@ -39,7 +39,7 @@ from analytics_core.errors import (
     StatementTimeoutError,
     StoreUnavailableError,
 )
-from analytics_core.models.enums import QueryStatus
+from analytics_core.models.enums import JobState, QueryStatus
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.store.records import START
 

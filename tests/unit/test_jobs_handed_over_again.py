@@ -14,8 +14,8 @@ from tests.support.reports import report_world
 from tests.support.shop import context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore
-from analytics_core._records.shared_state import JobState
 from analytics_core.errors import JobError
+from analytics_core.models.enums import JobState
 from analytics_core.testing.clock import FixedClock
 
 COUNT = context({"metrics": ["count"]})

@@ -22,7 +22,7 @@ from analytics_core._records.audit import Audit, LogEntry
 from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.secret import Secret
-from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord
 from analytics_core.errors import (
     FilterValueError,
     NotFoundError,
@@ -31,6 +31,7 @@ from analytics_core.errors import (
     StoreUnavailableError,
     UnknownNameError,
 )
+from analytics_core.models.enums import JobState
 from analytics_core.ports import Clock, MetadataStore, SecretBox, UserDirectory
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.store.kinds import KINDS, store_named

@@ -69,7 +69,7 @@ class Jobs(Namespace):
 
         Examples:
             >>> _ = core.charts.submit(1)
-            >>> [(job.kind, job.state) for job in core.jobs.list()]
+            >>> [(job.kind, job.state.value) for job in core.jobs.list()]
             [('chart-data', 'success')]
         """
         check_page(page, page_size, shape="jobs")
@@ -78,7 +78,7 @@ class Jobs(Namespace):
             filters=() if self._actor.is_admin else own, order_by=(("id", True),), page=page, page_size=page_size
         )
         count, jobs = self._runtime.job_registry.list(query)
-        items = (answer_as(JobItem, job, state=job.state.value, user_id=job.owner_text) for job in jobs)
+        items = (answer_as(JobItem, job, state=job.state, user_id=job.owner_text) for job in jobs)
         return JobPage(count=count, result=tuple(items))
 
     def cancel(self, job_id: str) -> None:

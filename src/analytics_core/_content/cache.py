@@ -32,7 +32,7 @@ from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord
 from analytics_core._tools.log import line_log
 from analytics_core.errors import (
     AnalyticsError,
@@ -49,7 +49,7 @@ from analytics_core.models.cache import (
     DatasetCacheWarmUpResponse,
     DatasourceName,
 )
-from analytics_core.models.enums import QueryStatus
+from analytics_core.models.enums import JobState, QueryStatus
 from analytics_core.models.parsing import Payload, parse, payload_error
 from analytics_core.models.strict_json import json_text
 

@@ -16,11 +16,11 @@ from analytics_core._content.lookups.guests import CUT_OFF_KIND
 from analytics_core._content.storage.store import SqlMetadataStore
 from analytics_core._core.runtime import CoreRuntime
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
-from analytics_core._records.shared_state import JobState
 from analytics_core._tools.display.blocks import Blocks
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.objects import object_blocks
 from analytics_core.errors import AnalyticsError
+from analytics_core.models.enums import JobState
 
 _PROBE_S: Final = 60
 _BATCH: Final = 1_000

@@ -5,29 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Final
 
 from analytics_core._records.audit import StoredRecord
 from analytics_core._records.secret import Secret
-
-
-class JobState(StrEnum):
-    """Where a job stands; `lost` is one whose process died, or that nobody ever began."""
-
-    PENDING = "pending"
-    RUNNING = "running"
-    SUCCESS = "success"
-    FAILED = "failed"
-    STOPPED = "stopped"
-    TIMED_OUT = "timed_out"
-    LOST = "lost"
-
-    @property
-    def is_over(self) -> bool:
-        """Tell whether the job has its last state."""
-        return not NEXT_STATES[self]
-
+from analytics_core.models.enums import JobState
 
 NEXT_STATES: Final[Mapping[JobState, frozenset[JobState]]] = {
     JobState.PENDING: frozenset({JobState.RUNNING, JobState.STOPPED, JobState.FAILED, JobState.LOST}),

@@ -22,7 +22,7 @@ from analytics_core._records.report import (
     RunState,
 )
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord
 from analytics_core._reports.alerts import Verdict, row_text
 from analytics_core._reports.claims import first_open, retention_of
 from analytics_core._reports.content import Content
@@ -40,6 +40,7 @@ from analytics_core.errors import (
     NotFoundError,
     StoreUnavailableError,
 )
+from analytics_core.models.enums import JobState
 
 ON_GRACE: Final = "within the grace period of the alert, whose query was not asked"
 TOOK_TOO_LONG: Final = "the run took longer than its working_timeout"

@@ -19,7 +19,7 @@ from analytics_core._records.audit import ObservationKind
 from analytics_core._records.message import Recipient
 from analytics_core._records.report import ReportSchedule
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord
 from analytics_core._reports.alerts import Verdict
 from analytics_core._reports.content import Content
 from analytics_core._reports.delivery import FIRST_LATER_S, Outages, later_s
@@ -49,6 +49,7 @@ from analytics_core.errors import (
     StoredDataError,
     StoreUnavailableError,
 )
+from analytics_core.models.enums import JobState
 
 _LOG = line_log(__name__)
 

@@ -25,7 +25,7 @@ from analytics_core._engine.results.answer import ChartData
 from analytics_core._engine.results.answer_bytes import decode_job_answer, encode_answer
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.datasource import Database
-from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord
 from analytics_core._records.sql_query import QueryState, SqlQuery
 from analytics_core.errors import (
     AlreadyExistsError,
@@ -38,6 +38,7 @@ from analytics_core.errors import (
     StoredDataError,
     StoreUnavailableError,
 )
+from analytics_core.models.enums import JobState
 from analytics_core.models.parsing import payload_error
 from analytics_core.models.sql_editor import ExecutePayload
 

@@ -73,8 +73,8 @@ _NAMES = {
         "GuestUser"
     ),
     "enums": (
-        "Aggregate ConfigurationMethod DatasourceType ExpressionType FileKind FilterOperator GenericType PictureFormat "
-        "QueryStatus RelativeTime ReportType ResultFormat ResultType TableExists TagType TimeGrain"
+        "Aggregate ConfigurationMethod DatasourceType ExpressionType FileKind FilterOperator GenericType JobState "
+        "PictureFormat QueryStatus RelativeTime ReportType ResultFormat ResultType TableExists TagType TimeGrain"
     ),
     "explore": (
         "AdvancedDataTypeResult DashboardPermalink ExploreContext ExplorePermalink ExplorePermalinkState "

@@ -57,6 +57,23 @@ class QueryStatus(StrEnum):
     TIMED_OUT = "timed_out"
 
 
+class JobState(StrEnum):
+    """Where a job stands; `lost` is one whose process died, or that nobody ever began."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    TIMED_OUT = "timed_out"
+    LOST = "lost"
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether the job has its last state."""
+        return self not in (JobState.PENDING, JobState.RUNNING)
+
+
 class FilterOperator(StrEnum):
     """How a filter compares (contract, `ChartDataFilter.op`; NOT LIKE and NOT ILIKE are ours)."""
 

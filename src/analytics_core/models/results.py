@@ -13,7 +13,7 @@ from analytics_core._tools.display.blocks import Blocks
 from analytics_core.errors import ErrorLevel, ErrorType
 from analytics_core.models.base import Answer, Bool, Ids, Integer, JsonObject, ListAnswer, Objects, Texts
 from analytics_core.models.display import page_blocks
-from analytics_core.models.enums import QueryStatus
+from analytics_core.models.enums import JobState, QueryStatus
 
 
 class ChartDataResult(Answer):
@@ -61,7 +61,7 @@ class JobItem(Answer):
 
     job_id: str
     kind: str
-    state: str
+    state: JobState
     user_id: str | None
     created_on: datetime | None
     started_on: datetime | None

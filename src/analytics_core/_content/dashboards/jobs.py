@@ -32,10 +32,10 @@ from analytics_core._engine.results.dashboard_answer import DashboardChart, Dash
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._engine.rights.keys import EntrySeal
 from analytics_core._records.people import GuestVisit
-from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord
 from analytics_core._tools.typed_json import error_from_json, from_typed_json, typed_json
 from analytics_core.errors import StatementStoppedError, StoredDataError
-from analytics_core.models.enums import PictureFormat, ResultFormat, ResultType
+from analytics_core.models.enums import JobState, PictureFormat, ResultFormat, ResultType
 from analytics_core.models.parsing import payload_error
 
 Result = TypeVar("Result")

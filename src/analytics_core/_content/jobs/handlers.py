@@ -17,7 +17,7 @@ from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.settings import Settings
-from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState
+from analytics_core._records.shared_state import JobRecord, JobResultPart
 from analytics_core._tools.log import line_log
 from analytics_core._tools.typed_json import error_to_json
 from analytics_core.errors import (
@@ -28,6 +28,7 @@ from analytics_core.errors import (
     StatementStoppedError,
     StatementTimeoutError,
 )
+from analytics_core.models.enums import JobState
 from analytics_core.ports import JobRunner, RoutedJobRunner
 
 _LOG = line_log(__name__)

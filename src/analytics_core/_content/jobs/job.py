@@ -10,13 +10,13 @@ from typing import Any, Final, Generic, TypeVar, cast
 from analytics_core._content.jobs.handlers import Ending
 from analytics_core._content.jobs.registry import JobRegistry
 from analytics_core._engine.rights.actor import Actor
-from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord
 from analytics_core._tools.display.blocks import Blocks, ErrorBlock, HeadingBlock, facts
 from analytics_core._tools.display.bundles import mime_bundle
 from analytics_core._tools.display.values import value_text
 from analytics_core._tools.typed_json import error_from_json
 from analytics_core.errors import JobError, JobGoneError, JobNotFoundError
-from analytics_core.models.enums import QueryStatus
+from analytics_core.models.enums import JobState, QueryStatus
 
 Result = TypeVar("Result")
 _FIRST_PAUSE_S: Final = 0.02

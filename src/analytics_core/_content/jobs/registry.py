@@ -25,7 +25,7 @@ from analytics_core._engine.execution.cancel import CancelToken
 from analytics_core._engine.tracing import Tracer
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.settings import Settings
-from analytics_core._records.shared_state import NEXT_STATES, JobRecord, JobState
+from analytics_core._records.shared_state import NEXT_STATES, JobRecord
 from analytics_core._tools.forks import forkable_rlock, tell_of_forks
 from analytics_core._tools.log import line_log
 from analytics_core.errors import (
@@ -39,12 +39,12 @@ from analytics_core.errors import (
     StoreOutdatedError,
     StoreUnavailableError,
 )
+from analytics_core.models.enums import JobState
 from analytics_core.ports import JobRunner, MetadataStore, Sleeper
 
 _LOG = line_log(__name__)
 _Result = TypeVar("_Result")
-_MOST_PARTS: Final = 10_000
-_MOST_JOBS: Final = 10_000
+_MOST_READ: Final = 10_000
 _ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.2
 
@@ -382,7 +382,7 @@ class JobRegistry:
             StoredDataError: the store holds something else.
         """
         ofthis = (ListFilter(col="job_record_id", op="eq", val=job.id),)
-        query = ListQuery(filters=ofthis, order_by=(("position", False),), page_size=_MOST_PARTS)
+        query = ListQuery(filters=ofthis, order_by=(("position", False),), page_size=_MOST_READ)
         with self._store.unit_of_work() as unit:
             parts = unit.job_results.list(query)[1]
         data = b"".join(part.data for part in parts)
@@ -434,7 +434,7 @@ class JobRegistry:
             ListFilter(col="ended_on", op="is_null", val=True),
         )
         with self._store.unit_of_work() as unit:
-            _, jobs = unit.jobs.list(ListQuery(filters=mine, page_size=_MOST_JOBS))
+            _, jobs = unit.jobs.list(ListQuery(filters=mine, page_size=_MOST_READ))
             for job in jobs:
                 if self._is_dropped(job):  # by now, as jobs are held before they are claimed
                     self._ends.lose(unit, job, "its end could not be recorded")

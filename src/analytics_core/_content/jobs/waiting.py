@@ -9,9 +9,10 @@ from typing import Final
 from analytics_core._content.jobs.handlers import JobEnds, hand_over
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.settings import Settings
-from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord
 from analytics_core._tools.log import line_log
 from analytics_core.errors import JobError, NotFoundError, StaleVersionError
+from analytics_core.models.enums import JobState
 from analytics_core.ports import JobRunner, MetadataStore
 
 _LOG = line_log(__name__)

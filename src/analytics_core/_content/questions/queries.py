@@ -25,9 +25,9 @@ from analytics_core._engine.results.answer_bytes import decode_job_answer, encod
 from analytics_core._engine.results.batch_stream import BatchStream
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._records.chart import Chart
-from analytics_core._records.shared_state import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord
 from analytics_core.errors import AccessError, AnalyticsError, NotFoundError, StoredDataError
-from analytics_core.models.enums import QueryStatus, ResultType
+from analytics_core.models.enums import JobState, QueryStatus, ResultType
 from analytics_core.models.parsing import Payload
 from analytics_core.models.query import ChartDataDatasource, ChartDataQueryContext
 from analytics_core.ports import Progress

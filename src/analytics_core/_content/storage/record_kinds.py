@@ -33,7 +33,6 @@ from analytics_core._records.report import (
 from analytics_core._records.shared_state import (
     JobRecord,
     JobResultPart,
-    JobState,
     JobWorker,
     KeyValue,
     LockRecord,
@@ -41,6 +40,7 @@ from analytics_core._records.shared_state import (
 )
 from analytics_core._records.sql_query import QueryState, SavedQuery, SqlQuery
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
+from analytics_core.models.enums import JobState
 
 AUDIT_COLUMNS: Final = ("created_on", "changed_on", "created_by", "changed_by", "version")
 """What the store itself keeps of every record: who made and changed it, when, and how often."""

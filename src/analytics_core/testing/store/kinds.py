@@ -18,8 +18,9 @@ from analytics_core._records.people import Grant, GrantTarget, Role, RowRule, Ro
 from analytics_core._records.report import ReportDelivery, ReportExecution, ReportProgress, RunCause, RunState
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.secret import Secret
-from analytics_core._records.shared_state import JobResultPart, JobState, JobWorker, KeyValue, LockRecord
+from analytics_core._records.shared_state import JobResultPart, JobWorker, KeyValue, LockRecord
 from analytics_core._records.sql_query import QueryState, SavedQuery, SqlQuery
+from analytics_core.models.enums import JobState
 from analytics_core.testing.store.records import (
     NO_USER,
     START,

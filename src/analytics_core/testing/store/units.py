@@ -15,13 +15,14 @@ import pytest
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._records.shared_state import JobState, KeyValue
+from analytics_core._records.shared_state import KeyValue
 from analytics_core.errors import (
     AlreadyExistsError,
     PayloadSchemaError,
     StaleVersionError,
     StoreUnavailableError,
 )
+from analytics_core.models.enums import JobState
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.store.fixtures import StoreSuite
