@@ -203,6 +203,7 @@ def test_jobs_are_found_listed_and_stopped_by_their_owner_and_administrators(hos
         "success",
         job.user_id,
     )
+    assert listed.state.is_over
     # SQLite's clock, which tells when it began and ended, counts milliseconds.
     created_ms = listed.created_on.replace(microsecond=listed.created_on.microsecond // 1000 * 1000)
     assert created_ms <= listed.started_on <= listed.ended_on < listed.expires_on
