@@ -23,24 +23,27 @@ SPEC = "\n".join(CODE[:2])
 TRIAL = CODE[2].replace("engines=installed_engines().with_spec(POND)", "")
 
 
-def test_a_package_adds_the_engine_of_the_page(tmp_path: Path) -> None:
-    (tmp_path / "my_package.py").write_text(SPEC)
-    install(tmp_path)
-    done = run(TRIAL, tmp_path)
-    assert done.stdout.strip() == "[('2024-01', 900), ('2024-02', 1300)]", done.stderr
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """The page's trial of its package, and hostile texts after it."""
+    folder = tmp_path_factory.mktemp("package")
+    (folder / "my_package.py").write_text(SPEC)
+    install(folder)
+    return run(TRIAL + HOSTILE, folder)
 
 
-def test_its_guards_hold_from_the_start(tmp_path: Path) -> None:
-    (tmp_path / "my_package.py").write_text(SPEC)
-    install(tmp_path)
-    done = run(TRIAL + HOSTILE, tmp_path)
-    assert done.stdout.splitlines()[1:] == [
+def test_a_package_adds_the_engine_of_the_page(tried: subprocess.CompletedProcess[str]) -> None:
+    assert tried.stdout.splitlines()[:1] == ["[('2024-01', 900), ('2024-02', 1300)]"], tried.stderr
+
+
+def test_its_guards_hold_from_the_start(tried: subprocess.CompletedProcess[str]) -> None:
+    assert tried.stdout.splitlines()[1:] == [
         "dataset 'v': the relation pond_settings is not allowed",
         "dataset 'v': the relation anything is not allowed",
         "dataset 'v': the function pond_secrets is not allowed",
         "Pond: connection option 'access_mode' is not allowed; allowed: threads",
         "Pond: this file is not allowed; it must lie inside one of Settings.data_roots",
-    ], done.stderr
+    ], tried.stderr
 
 
 @pytest.mark.parametrize(

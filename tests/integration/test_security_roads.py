@@ -255,8 +255,9 @@ def test_harmless_look_alikes_are_answered_on_every_road(world: World, text: str
         **dict.fromkeys(AGGREGATE_ROADS, f"MAX({flag})"),
         **dict.fromkeys(STATEMENT_ROADS, f"SELECT id, visible, {literal} AS note FROM orders -- {text}\n"),
     }
-    for road, take in {**FRAGMENT_ROADS, **STATEMENT_ROADS}.items():
-        error = rejection(world, take, written[road])
+    roads = {**FRAGMENT_ROADS, **STATEMENT_ROADS}
+    for road in [*roads][HARMLESS.index(text) % 2 :: 2]:  # each road takes every other text
+        error = rejection(world, roads[road], written[road])
         assert error is None, f"{road}: {error}"
 
 
