@@ -31,11 +31,14 @@ from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse,
 
 from analytics_core import AnalyticsCore, ChartData, GuestCore, Job
 from analytics_core.errors import AnalyticsError, SettingsError
-from analytics_core.models import ChartDataResponse, DashboardGet, ResultFormat
+from analytics_core.models import DashboardGet, ResultFormat
 
 from .bodies import (
     ERRORS,
+    FILES,
     RETRY_AFTER_S,
+    XLSX,
+    ChartRows,
     GuestToken,
     GuestTokenRequest,
     Health,
@@ -156,11 +159,11 @@ def add_questions(app: FastAPI, asking: Callable[..., AnalyticsCore | GuestCore]
     """Add what people and guests ask: charts at once, charts in the background, dashboards."""
     Asking = Annotated[AnalyticsCore | GuestCore, Depends(asking)]  # noqa: N806 - a type
 
-    @app.post("/charts/data", response_model=ChartDataResponse)
+    @app.post("/charts/data", response_model=ChartRows, responses=FILES)
     def query_data(who: Asking, query: QueryContext) -> Response:
         return rendered(who.charts.data(query))
 
-    @app.post("/charts/{chart_id}/data", response_model=ChartDataResponse)
+    @app.post("/charts/{chart_id}/data", response_model=ChartRows, responses=FILES)
     def chart_data(who: Asking, chart_id: int) -> Response:
         return rendered(who.charts.data(chart_id))
 
@@ -182,7 +185,7 @@ def add_questions(app: FastAPI, asking: Callable[..., AnalyticsCore | GuestCore]
         found.cancel()
         return job_answer(found)
 
-    @app.get("/jobs/{job_id}/result", response_model=ChartDataResponse, responses={202: {"model": JobAnswer}})
+    @app.get("/jobs/{job_id}/result", response_model=ChartRows, responses={**FILES, 202: {"model": JobAnswer}})
     def result(who: Asking, job_id: str) -> Response:
         found = who.charts.job(job_id)
         if found.is_over:
@@ -219,8 +222,7 @@ def rendered(answer: ChartData) -> Response:
     if answer.result_format is ResultFormat.CSV:
         return Response(answer.to_csv(), media_type="text/csv")
     if answer.result_format is ResultFormat.XLSX:
-        kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-        return Response(answer.to_xlsx(), media_type=kind)
+        return Response(answer.to_xlsx(), media_type=XLSX)
     return Response(answer.to_json(), media_type="application/json")
 
 

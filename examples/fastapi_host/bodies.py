@@ -22,6 +22,7 @@ from analytics_core.errors import (
 from analytics_core.models import (
     ChartDataAsyncResponse,
     ChartDataQueryContext,
+    ChartDataResponse,
     ErrorBodyWithErrors,
     GuestTokenCreate,
     parse,
@@ -66,6 +67,20 @@ class GuestToken(BaseModel):
     """A token with which a guest reads embedded dashboards."""
 
     token: str
+
+
+class ShortChartData(BaseModel):
+    """The answer of a `result_type` that shows less than all of it, such as `query`."""
+
+    result: list[dict[str, Any]]
+
+
+ChartRows = ChartDataResponse | ShortChartData
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+FILES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in ("text/csv", XLSX)}}
+}
+"""What rows are besides JSON, for OpenAPI."""
 
 
 class JobAnswer(ChartDataAsyncResponse):
