@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -319,6 +320,66 @@ def test_a_job_is_begun_anew_where_others_were_faster_or_the_store_was_away(desk
     at.handler.beside = begin_by(error)
     job = at.submit()
     assert (job.result(), len(at.handler.begun), written(at.store)) == ("42", 2, ["0"])
+
+
+@pytest.mark.parametrize("goes_elsewhere", [False, True])
+def test_a_job_that_is_handed_over_again_while_it_is_claimed_is_run_unless_it_went_elsewhere(
+    desk: Any, store: SqlMetadataStore, goes_elsewhere: bool
+) -> None:
+    runner = HoldingRunner(is_local=False)
+    at = Desk(OutdatedReads(store), runner, lambda _: DONE)  # type: ignore[arg-type]
+    at.store = store
+    job = at.submit()
+    if goes_elsewhere:
+        at.change(job, state=JobState.RUNNING, worker="of another machine")
+    runner.run(job.job_id)
+    assert at.stored(job).state is (JobState.RUNNING if goes_elsewhere else JobState.SUCCESS)
+    at.book.close()
+
+
+class OutdatedReads:
+    """A store whose first unit of work that reads a job to claim it sees it as it was before its last change."""
+
+    def __init__(self, store: SqlMetadataStore) -> None:
+        self._store = store
+        self._is_outdated = True
+
+    @contextmanager
+    def unit_of_work(self) -> Iterator[Any]:
+        with self._store.unit_of_work() as unit:
+            yield SimpleNamespace(
+                now=unit.now,
+                jobs=SimpleNamespace(
+                    find=lambda **by: self._before(unit.jobs.find(**by)),
+                    update=unit.jobs.update,
+                    add=unit.jobs.add,
+                    list=unit.jobs.list,
+                    newest=unit.jobs.newest,
+                ),
+                job_results=unit.job_results,
+                job_workers=unit.job_workers,
+            )
+
+    def _before(self, job: JobRecord) -> JobRecord:
+        if not self._is_outdated:
+            return job
+        self._is_outdated = False
+        audit = replace(job.audit, version=job.audit.version - 1)
+        return replace(job, state=JobState.PENDING, worker=None, audit=audit)
+
+
+def test_a_job_waits_for_a_store_that_is_away_as_its_process_takes_it(desk: Any, store: SqlMetadataStore) -> None:
+    staged, runner = StagedStore(store), HoldingRunner(is_local=False)
+    at = Desk(staged, runner, lambda _: DONE)  # type: ignore[arg-type]
+    job = at.submit()
+
+    def away() -> None:
+        raise StoreUnavailableError("the metadata store is restarted")
+
+    staged.before[threading.current_thread()] = away
+    runner.run(job.job_id)
+    assert job.state is JobState.SUCCESS
+    at.book.close()
 
 
 # ------------------------------------------------------------------------------------------------------------- leases

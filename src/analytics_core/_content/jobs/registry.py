@@ -219,7 +219,7 @@ class JobRegistry:
                 return
             self._taken.add(job_id)
         try:
-            local_job = self._hold(job_id)
+            local_job = self._repeated(lambda: self._hold(job_id), also=StoreUnavailableError)
             begun = self._begun(job_id, local_job.record)
             if begun is not None:
                 local_job.is_claimed = True
@@ -262,8 +262,7 @@ class JobRegistry:
                 claimed = unit.jobs.update(running, actor_id=job.author_id)
             if claimed is not None:
                 return claimed, begin(claimed, unit)
-        # Others have changed it: it is theirs, or was only handed over again.
-        return None if known is None else self._claim(job_id, None, failure)
+        return self._claim(job_id, None, failure)  # others have changed it: it is theirs, or was only handed over again
 
     def _work(self, job: JobRecord, work: Work, cancel: CancelToken) -> None:
         try:
