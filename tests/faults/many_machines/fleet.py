@@ -267,8 +267,8 @@ class Fleet:
     def _measure(self, process: Process) -> None:
         for pid in (process.pid, *_children(process.pid)):
             with suppress(OSError):
-                samples = self.found.memory.setdefault((process.name, pid), [])
-                samples.append((time.monotonic(), _resident_mb(pid)))
+                if resident_mb := _resident_mb(pid):  # one that has just ended has none
+                    self.found.memory.setdefault((process.name, pid), []).append((time.monotonic(), resident_mb))
 
     def _in_thread(self, work: Callable[..., object], *arguments: object) -> None:
         thread = threading.Thread(target=work, args=arguments, daemon=True)
