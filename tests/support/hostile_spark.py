@@ -87,6 +87,9 @@ _STATEMENTS = (
     "DESCRIBE QUERY SELECT * FROM vault",
     "SHOW TBLPROPERTIES vault",
     "SELECT * FROM orders WHERE city = :p; SELECT * FROM vault",
+    "SELECT id, secret FROM vault |> WHERE id > 0",
+    "FROM orders |> EXTEND (SELECT MAX(secret) FROM vault) AS m",
+    "FROM orders |> JOIN vault ON true |> SELECT secret",
 )
 HOSTILE = (
     *(f"SELECT {call} FROM orders" for call in _HIDDEN_CALLS),
@@ -108,10 +111,7 @@ FILES_BY_NAMES = (
 """Relations whose names are files in the working folder of the server, where nothing switches that off."""
 
 ODD = (
-    "SELECT id, secret FROM vault |> WHERE id > 0",
-    "FROM orders |> EXTEND (SELECT MAX(secret) FROM vault) AS m",
-    "FROM orders |> JOIN vault ON true |> SELECT secret",
-    "FROM vault |> AGGREGATE MAX(secret) GROUP BY id",
+    "FROM vault SELECT secret",
     "SELECT id, city, x FROM orders LATERAL VIEW explode(array(city)) t AS x",
     "SELECT id, x FROM orders LATERAL VIEW OUTER explode((SELECT collect_list(secret) FROM vault)) t AS x",
     "SELECT id, x.secret FROM orders, LATERAL (SELECT secret FROM vault) AS x",

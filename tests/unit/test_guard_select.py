@@ -166,6 +166,15 @@ def test_functions_and_files_that_reach_outside_are_refused(on: str, sql: str) -
         check_select(sql, spec=engine(on), place="dataset 'd'")
 
 
+@for_each("on", [*ENGINES, "bigquery", "databricks", "spark"])
+def test_steps_after_pipes_are_refused(on: str) -> None:
+    """The parser made one SELECT of them, which filtered before it cut the rows."""
+    for sql in ("FROM orders |> LIMIT 1 |> WHERE a > 1", "SELECT a FROM orders |> RIGHT JOIN b ON a = b.x"):
+        with pytest.raises(VirtualDatasetError, match="write them as sub-queries"):
+            check_select(sql, spec=engine(on), place="d")
+    assert "|>" in check_select("SELECT '|> LIMIT' AS a", spec=engine(on), place="d").sql
+
+
 def test_comments_and_hints_are_not_sent() -> None:
     source = check_select(
         "SELECT /*+ MAX_EXECUTION_TIME(0) */ 1 -- x\n FROM a /* y */", spec=engine("mysql"), place="d"

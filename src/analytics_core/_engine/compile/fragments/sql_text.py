@@ -159,6 +159,8 @@ def read_tokens(text: str, dialect: str, reject: Refuse) -> list[Token]:
     kinds = {token.token_type for token in tokens}
     if not kinds.isdisjoint(_TEMPLATE_MARKS) and _has_template(tokens):
         raise reject("template marks ({{ }} or {% %}) are left in it; templates are off, or it is not a template")
+    if TokenType.PIPE_GT in kinds:  # the parser writes `|> LIMIT 1 |> WHERE a` as WHERE a LIMIT 1
+        raise reject("steps after a pipe (|>) are not read one after the other here; write them as sub-queries")
     if is_too_deep(tokens, dialect):
         raise reject(_TOO_DEEP)
     texts = _interval_texts(tokens) if TokenType.INTERVAL in kinds else ()
