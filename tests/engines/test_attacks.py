@@ -25,10 +25,12 @@ from tests.attacks.test_sql_editor import (
     test_nothing_hidden_comes_back_from_any_place_of_a_statement,
     test_nothing_hidden_comes_back_through_what_stands_beside_a_statement,
 )
-from tests.support.cluster_servers import ClickhouseServer
+from tests.support.attacks import Figures, attack, report
+from tests.support.cluster_servers import CLUSTERS, ClickhouseServer, ClusterServer
 from tests.support.fence_trials import Trials, editor_leaks, every_pair, fill, leaks, one_rule_each
+from tests.support.hostile_spark import FILES_BY_NAMES, HOSTILE, ODD
 from tests.support.mirrors import Rules, ruled_core
-from tests.support.security_world import World, security_world
+from tests.support.security_world import EDITOR_ROADS, STATEMENT_ROADS, World, security_world
 
 __all__ = [
     "embedded",
@@ -55,11 +57,27 @@ WIDE = " ENGINE = MergeTree ORDER BY id SETTINGS min_bytes_for_wide_part = 0"
 MANY = 1_000_000
 
 
-@pytest.fixture(scope="module")
-def target(clickhouse: ClickhouseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, str]]:
-    folder = tmp_path_factory.mktemp("attacks")
-    with security_world("clickhouse", clickhouse.make_database(), folder, timeout_s=60.0) as world:
-        yield world, "clickhouse"
+@pytest.fixture(scope="module", params=CLUSTERS)
+def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, str]]:
+    engine: str = request.param
+    server: ClusterServer = request.getfixturevalue(engine)
+    with security_world(engine, server.make_database(), tmp_path_factory.mktemp("attacks"), timeout_s=60.0) as world:
+        yield world, engine
+
+
+def test_nothing_hidden_comes_back_from_files_code_and_scripts(target: tuple[World, str]) -> None:
+    """What Spark has beside SQL; ClickHouse knows hardly any of it."""
+    world, name = target
+    before = world.contents()
+    texts = [*HOSTILE, *ODD, *(f"SELECT * FROM {relation}" for relation in (*FILES_BY_NAMES, "text.log"))]
+    figures = Figures()
+    for text in texts:
+        figures.add("sql", text, lambda text=text: EDITOR_ROADS["sql"](world, text))  # type: ignore[misc]
+    others = {**EDITOR_ROADS, "virtual dataset": STATEMENT_ROADS["virtual dataset"]}
+    report(f"{name}, files, code and scripts", figures)
+    report(f"{name}, the same on other roads", attack(world, others, texts))
+    assert world.contents() == before
+    assert name == "clickhouse" or figures.tried["answered"] > 5
 
 
 @pytest.fixture(scope="module")
