@@ -141,7 +141,8 @@ class Host:
 
     def __init__(self, folder: Path, server: PostgresServer) -> None:
         database = server.make_database().rpartition("/")[2]
-        role = "DO $$ BEGIN CREATE ROLE analytics LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+        known = "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL"
+        role = f"DO $$ BEGIN CREATE ROLE analytics LOGIN; {known}; END $$"
         server.execute(role, f"ALTER DATABASE {database} OWNER TO analytics")
         self.shop = server.make_database()
         self.port, self._redis = free_port(), free_port()
