@@ -201,6 +201,21 @@ DAMAGED = "it is no .xlsx workbook, or its container is damaged"
             repacked(lambda parts: _markup(parts, b'<c r="A2"', b'<x:c r="ALM9999"')),
             "a sheet has more than 10000000 cells",
         ),
+        *(
+            (repacked(lambda parts, tag=tag: _markup(parts, b"</row>", tag + b' r="XFD9999"/></row>')), message)
+            for tag, message in [
+                (b"<:c", "a sheet has more"),  # of a name the reader takes what is behind its colon, whatever is before
+                (b"<a=b:c", "a sheet has more"),
+                (b"<a/b:c", "a sheet has more"),
+                (b"<\v:c", "a sheet has more"),
+                (b'<a">"b:c', "it has tags that are none"),  # and of a tag all up to a `>` outside of quotes
+                (b"<a'<b>':c", "it has tags that are none"),
+                (b"<a'<b>" + b"x" * 300_000 + b"<b>':c", "it has tags that are none"),  # over two pieces
+                (b'<c r="B1"', "it has cells without a place"),  # and of two places the second
+                (b'<c r="B1" t="n"', "it has cells without a place"),
+                (b'<c r="B1" x=">"', "it has cells without a place"),
+            ]
+        ),
         (repacked(lambda parts: _markup(parts, b'r="A2"', b'r="ALM9999"')), "a sheet has more than 10000000 cells"),
         (repacked(lambda parts: _markup(parts, b"</worksheet>", b"</worksheet>" + b"x" * 2_000_001)), "a text of more"),
         (

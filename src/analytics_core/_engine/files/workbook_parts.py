@@ -37,16 +37,23 @@ class _Tags:
     text: re.Pattern[bytes]
 
 
+_NO_OTHER_PLACE: Final = rb"""(?:\s+(?!r[\s=])[\w.:-]+=(?:"[^"<>]*"|'[^'<>]*'))*\s*/?>"""
+"""The rest of a cell's tag: of two places in it, the reader takes the second."""
+
+_QUOTED_NAME = re.compile(rb"<[^ \t\r\n>:]*[\"']")
+"""The start of a tag with a quote in its name, in which `>` ends no tag; the reader takes any name up to a blank."""
+
+
 def _tags(start: bytes) -> _Tags:
     return _Tags(
         cell=re.compile(start + rb"c(?=[\s/>])"),
-        placed=re.compile(start + rb"c\s+r=[\"']([A-Z]{1,3})([0-9]{1,7})[\"']"),
+        placed=re.compile(start + rb"c\s+r=[\"']([A-Z]{1,3})([0-9]{1,7})[\"']" + _NO_OTHER_PLACE),
         text=re.compile(start + rb"si(?=[\s/>])"),
     )
 
 
 _PLAIN: Final = _tags(rb"<")
-_ANY: Final = _tags(rb"<(?:[^\s<>/:=\"']+:)?")
+_ANY: Final = _tags(rb"<(?!/)(?:[^ \t\r\n<>:]*:)?")
 
 
 def check_workbook(file: BinaryIO, limits: FileLimits) -> None:
@@ -171,7 +178,7 @@ class _Markup:
         self._rows = self._columns = self._texts = 0
 
     def look_at(self, piece: bytes) -> None:
-        """Refuse entities, cells without a place, and more cells or texts than may be."""
+        """Refuse entities, odd tags, cells without one place, and more cells or texts than may be."""
         data = self._rest + piece
         cut = max(data.rfind(b"<"), 0)
         data, self._rest = data[:cut], data[cut:]
@@ -187,6 +194,8 @@ class _Markup:
         if _ENTITIES.search(data) or b"\x00" in data:
             raise broken("it declares entities or has another encoding, as no spreadsheet program writes it")
         tags = _ANY if _PREFIXED.search(data) else _PLAIN
+        if _QUOTED_NAME.search(data if tags is _ANY else data[data.rfind(b" ") + 1 :]):  # it may end in the next piece
+            raise broken("it has tags that are none in XML; save it with a spreadsheet program")
         self._texts += len(tags.text.findall(data))
         places = tags.placed.findall(data)
         if len(places) != len(tags.cell.findall(data)):
