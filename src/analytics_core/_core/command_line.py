@@ -142,7 +142,8 @@ def _made_by(path: str) -> AnalyticsCore:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing is not None and not f"{module_name}.".startswith(f"{missing}."):
             raise
-        raise SettingsError(f"--core {path!r} must name a function: myapp.core:make_core") from None
+        where = f"; there is no module {missing!r} in the working folder or on PYTHONPATH" if missing else ""
+        raise SettingsError(f"--core {path!r} must name a function: myapp.core:make_core{where}") from None
     core = make()
     if not isinstance(core, AnalyticsCore):
         raise SettingsError(f"--core {path!r} returned no AnalyticsCore")
