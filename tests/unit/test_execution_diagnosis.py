@@ -216,6 +216,8 @@ SEEN = [
     ("mssql", "Invalid object name 'nosuch'.", E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
     ("mssql", "Login failed for user 'ann'.", E.CONNECTION_ACCESS_DENIED_ERROR, ""),
     ("oracle", 'ORA-00904: "NOCOL": invalid identifier', E.COLUMN_DOES_NOT_EXIST_ERROR, "NOCOL"),
+    ("oracle", 'ORA-00918: S."A.B".NOCOL: column ambiguously specified', E.GENERIC_DB_ENGINE_ERROR, "column NOCOL"),
+    ("oracle", f"ORA-00918: {'A.' * 60}A B: column ambiguously specified", E.GENERIC_DB_ENGINE_ERROR, "more than one"),
     ("oracle", "ORA-00942: table or view does not exist", E.TABLE_DOES_NOT_EXIST_ERROR, ""),
     ("druid", "Object 'nosuch' not found within 'druid'", E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
     ("druid", "Query timeout after 300000ms", E.CONNECTION_DATABASE_TIMEOUT, ""),

@@ -125,7 +125,7 @@ _ERRORS = meanings.patterns(
     (r"ORA-00904(?:: (?:\"[^\"]+\"\.)*\"(?P<column>[^\"]+)\": )?", meanings.NO_COLUMN),
     (r"ORA-009(?:79|37)", meanings.NOT_GROUPED),
     (r"ORA-00934", meanings.MISPLACED),
-    (r"ORA-00918(?:: (?:\"?[^\"\s]+\"?\.)*\"?(?P<column>[^\":\s]+)\"?: )?", meanings.AMBIGUOUS),
+    (r"ORA-00918(?:: (?:(?:\"[^\"]+\"|[^\"\s.:]+)\.)*\"?(?P<column>[^\".:\s]+)\"?: )?", meanings.AMBIGUOUS),
     (r"ORA-(?:00932|01722|018\d\d)", meanings.BAD_VALUE),
     (r"ORA-(?:009[0-3]\d|01756)", meanings.SYNTAX),
     (r"ORA-01427", meanings.MANY_ROWS),
