@@ -106,6 +106,7 @@ def create_app(
         await to_thread.run_sync(core.close)
 
     app = FastAPI(title="Analytics", lifespan=lifespan, responses=ERRORS, docs_url=None, redoc_url=None)
+    app.router.redirect_slashes = False  # it would lead to whichever host the request names
     app.add_middleware(RequestIds)
     if pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["Authorization"])

@@ -217,6 +217,11 @@ def test_a_body_that_is_too_long_is_refused(client: TestClient) -> None:
     assert error_of(answer)["message"] == "a body has 1000000 bytes at the most"
 
 
+def test_a_slash_too_many_leads_to_no_host_that_the_request_names(client: TestClient) -> None:
+    answer = client.get("/health/live/", headers={"Host": "evil.example"}, follow_redirects=False)
+    assert (answer.status_code, answer.headers.get("location")) == (404, None)
+
+
 # --------------------------------------------------------------------------------------------------------------- health
 def test_it_is_not_ready_while_the_store_is_away(tmp_path: Path) -> None:
     core = open_core(tmp_path)
