@@ -161,6 +161,16 @@ def test_a_picture_of_a_query_that_fails_has_its_error(shared: FilteredDashboard
     assert found == shared.world.admin.charts.picture(question)
 
 
+@for_each("name", ["url_params", "cross_filters"])
+def test_values_too_deep_for_a_job_are_a_typed_refusal(shared: FilteredDashboard, name: str) -> None:
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    options: dict[str, Any] = {name: {shared.charts["ids"]: {"region": deep}}}
+    with pytest.raises(errors.PayloadSchemaError, match="nested too deep"):
+        shared.world.admin.dashboards.submit(1, **options)
+
+
 def test_a_look_that_cannot_be_is_refused_at_once(shared: FilteredDashboard) -> None:
     core: Any = shared.world.admin
     before = core.jobs.list().count

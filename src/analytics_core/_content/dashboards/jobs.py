@@ -71,7 +71,10 @@ def submit_dashboard(
     queue = BESIDE.join([database.uuid for database in databases][:_MOST_DATABASES])
     given = {one.name: getattr(request, one.name) for one in fields(request)}
     given["extra_filters"] = plain_filters(request.extra_filters)
-    payload = json.dumps({"dashboard": typed_json(given, other=_plain), "look": look})
+    try:
+        payload = json.dumps({"dashboard": typed_json(given, other=_plain), "look": look})
+    except RecursionError:
+        raise payload_error(SHAPE, "dashboard", "is nested too deep for a job") from None
     return submit_job(runtime, actor, kind, payload, find_actor=find_actor, queue=queue, visit=visit)
 
 
