@@ -18,6 +18,7 @@ from django.urls import path
 
 from analytics_core import AnalyticsCore, connect
 from analytics_core.errors import ActorRequiredError, AnalyticsError
+from analytics_core.models import parse_query_context
 from analytics_core.testing.sample_data import make_shop
 
 COUNTRIES = {"anna": "France", "bert": "Germany"}  # of whose orders each person sees those alone
@@ -86,7 +87,8 @@ def core_of(request: HttpRequest) -> Any:
 
 
 def chart_data(request: HttpRequest, chart_id: int) -> HttpResponse:
-    answer = core_of(request).charts.data(json.loads(request.body) if request.body else chart_id).raise_for_error()
+    question = parse_query_context(request.body) if request.body else chart_id
+    answer = core_of(request).charts.data(question).raise_for_error()
     return HttpResponse(answer.to_json(), content_type="application/json")
 
 

@@ -65,6 +65,14 @@ def test_a_query_of_the_page_needs_the_token_of_django_and_stays_inside_the_rows
     assert countries(client.post(CHART, question, content_type="application/json", headers=token)) == ["France"]
 
 
+@pytest.mark.parametrize("body", [b"{", b"[" * 100_000, b"\xff", b"5"])
+def test_what_is_no_query_is_a_typed_refusal(client: Client, body: bytes) -> None:
+    signed_in(client, "anna")
+    token = {"X-CSRFToken": client.cookies["csrftoken"].value}
+    refused = client.post(CHART, body, content_type="application/json", headers=token)
+    assert (refused.status_code, refused.json()["errors"][0]["error_type"]) == (422, "INVALID_PAYLOAD_FORMAT_ERROR")
+
+
 def test_nobody_and_unknown_charts_get_typed_refusals(client: Client) -> None:
     refused = client.get(CHART)
     assert (refused.status_code, refused.json()["errors"][0]["error_type"]) == (401, "GENERIC_COMMAND_ERROR")
