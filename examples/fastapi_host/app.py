@@ -56,6 +56,7 @@ PAGES, DRAIN_S, GRACE_S = "HOST_PAGES", "HOST_DRAIN_S", "HOST_GRACE_S"
 """Variables: origins whose pages may ask, with commas between; for how many seconds after SIGTERM the process takes
 requests, while it says that it is not ready; and how many more those that run may take."""
 
+_BEARER = {"WWW-Authenticate": "Bearer"}
 _READY_S = 3.0
 _CANNOT_START = 3
 """The exit code by which the main process of uvicorn knows that another try would end alike."""
@@ -116,7 +117,7 @@ def create_app(
     def signed_in(request: Request) -> AnalyticsCore:
         user = who_is_this(request)
         if user is None:
-            raise HTTPException(401, "sign in first", {"WWW-Authenticate": "Bearer"})
+            raise HTTPException(401, "sign in first", _BEARER)
         return core.as_user(user)
 
     def asking(
@@ -128,6 +129,8 @@ def create_app(
         user = who_is_this(request)
         if user is not None:
             return core.as_user(user)
+        if not authorization:
+            raise HTTPException(401, "sign in first", _BEARER)
         return core.as_guest(authorization.removeprefix("Bearer "), origin=origin)
 
     add_questions(app, asking)

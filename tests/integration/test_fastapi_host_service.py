@@ -126,6 +126,7 @@ def test_no_one_is_let_in_until_the_service_is_told_who_asks(core: AnalyticsCore
 
 def test_someone_whom_the_core_does_not_know_is_401(client: TestClient) -> None:
     assert client.post("/charts/1/data", headers={"X-User": "eve"}).status_code == 401
+    assert client.post("/charts/1/data").json()["message"] == "sign in first"
 
 
 def test_administrators_mint_tokens_with_which_guests_read_their_dashboard(client: TestClient) -> None:
