@@ -42,7 +42,7 @@ class _RunnerWithWorker(CeleryJobRunner):
 @pytest.mark.server
 class TestCeleryJobRunner(JobRunnerConformance):
     @pytest.fixture
-    def runner(self, redis_server: RedisServer) -> Iterator[CeleryJobRunner]:
-        made = _RunnerWithWorker(redis_server.url)
+    def runner(self, own_redis: RedisServer) -> Iterator[CeleryJobRunner]:
+        made = _RunnerWithWorker(own_redis.url)  # else messages of the test before come, too
         yield made
         made.stop()
