@@ -143,8 +143,9 @@ def _same_on_all(uris: Mapping[str, str], cases: Path, chosen: Path) -> dict[str
         answers = {name: _answer(adapter, case, uri) for name, uri in uris.items()}
         for name in excused.get(case["id"], ()):
             answers.pop(name)
-        notes = [] if case["id"] in own_sql else differences_between(case["payload"]["queries"], answers, compare)
-        if notes:
+        if case["id"] in own_sql or not answers:  # with one engine alone, its exceptions leave none
+            continue
+        if notes := differences_between(case["payload"]["queries"], answers, compare):
             found[case["id"]] = notes
     return found
 

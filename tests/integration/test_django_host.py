@@ -10,8 +10,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-
-pytest.importorskip("django", reason="Django is not installed")
 from django.test import Client, override_settings
 
 APP = Path(__file__).parents[2] / "examples" / "django_host" / "app.py"

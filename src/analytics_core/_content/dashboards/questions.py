@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Unpack
 
 from analytics_core._content.batches import by_ids
@@ -88,8 +87,7 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
     ) -> DashboardData:
         """Return the answers to the charts of a dashboard, with its filters as they are set.
 
-        A filter that nobody sets has the value that its maker gave it. What a chart ends with is told in its place; the
-        others are answered.
+        A filter that nobody sets has the value that its maker gave it. A chart that fails says so in its place.
 
         Args:
             dashboard_id: the dashboard.
@@ -113,9 +111,10 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
             >>> [len(chart.answer[0]) for chart in core.dashboards.data(1, filters={"country": ["France"]})]
             [1, 4]
         """
-        request = DashboardRequest(dashboard_id=dashboard_id, tabs=tabs, force=force, parallel=parallel)
-        request = replace(request, filters=filters, cross_filters=cross_filters, extra_filters=extra_filters)
-        request = replace(request, url_params=url_params, permalink=permalink)
+        request = DashboardRequest(
+            dashboard_id=dashboard_id, filters=filters, cross_filters=cross_filters, extra_filters=extra_filters,
+            url_params=url_params, permalink=permalink, tabs=tabs, force=force, parallel=parallel,
+        )  # fmt: skip
         return dashboard_questions(self._runtime, self._actor, request).answer(on_chart)
 
     def submit(
@@ -146,9 +145,10 @@ class DashboardQueries(NamespaceWithDistinct[DashboardListItem]):
             >>> [len(chart.answer[0]) for chart in job.result()]
             [1, 4]
         """
-        request = DashboardRequest(dashboard_id=dashboard_id, tabs=tabs, force=force, parallel=parallel)
-        request = replace(request, filters=filters, cross_filters=cross_filters, extra_filters=extra_filters)
-        request = replace(request, url_params=url_params, permalink=permalink)
+        request = DashboardRequest(
+            dashboard_id=dashboard_id, filters=filters, cross_filters=cross_filters, extra_filters=extra_filters,
+            url_params=url_params, permalink=permalink, tabs=tabs, force=force, parallel=parallel,
+        )  # fmt: skip
         return self._submitted(JobKind.DASHBOARD_DATA, request)
 
     def job(self, job_id: str) -> Job[DashboardData]:
