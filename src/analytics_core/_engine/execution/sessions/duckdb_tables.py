@@ -127,7 +127,22 @@ def _with_dates(relation: duckdb.DuckDBPyRelation, table: HandedFiles) -> duckdb
 
 
 def moment_of(column: duckdb.Expression, form: str) -> duckdb.Expression:
-    """Return texts as moments; null where they have another form."""
+    """Return texts as moments; null where they have another form.
+
+    Most are read as they stand; what that does not read is brought into one form first, which takes ten times as long.
+    """
+    if form == ISO:
+        zoned = duckdb.SQLExpression(f"TRY_CAST({column} AS TIMESTAMPTZ)")
+        # A cast to TIMESTAMP would ask for the rules of the session's zone, which is UTC, row by row.
+        moment = duckdb.FunctionExpression("make_timestamp", duckdb.FunctionExpression("epoch_us", zoned))
+        has_seconds = duckdb.FunctionExpression("~~", column, duckdb.ConstantExpression("____-__-_____:__:__%"))
+        quick = duckdb.CaseExpression(has_seconds, moment)
+    else:
+        quick = duckdb.FunctionExpression("try_strptime", column, duckdb.ConstantExpression(form))
+    return duckdb.CaseExpression(quick.isnotnull(), quick).otherwise(_moment_in_one_form(column, form))
+
+
+def _moment_in_one_form(column: duckdb.Expression, form: str) -> duckdb.Expression:
     text = duckdb.FunctionExpression("trim", column)
     if form != ISO:
         return duckdb.FunctionExpression("try_strptime", text, duckdb.ConstantExpression(form))
