@@ -126,6 +126,6 @@ def _difference(worlds: tuple[World, World], who: str, road: str, pair: tuple[st
 
 def _is_chance(worlds: tuple[World, World], cores: list[AnalyticsCore], road: str, pair: tuple[str, str]) -> bool:
     """Whether both databases also give one answer, as where rows come in no order (ASOF JOIN of DuckDB)."""
-    asked = [(world, core, sql) for world, core, sql in zip(worlds, cores, pair, strict=True)]
-    ones, others = ({answer(w, core, road, sql)[0].replace(sql, "") for _ in range(10)} for w, core, sql in asked)
+    questions = zip(worlds, cores, pair, strict=True)
+    ones, others = ({answer(w, core, road, sql)[0].replace(sql, "") for _ in range(10)} for w, core, sql in questions)
     return bool(ones & others)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import chain, repeat
+from sys import getsizeof
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +23,7 @@ from analytics_core._engine.execution.fetching import (
     ROWS_UNWEIGHED,
     SMALL_RESULT_ROWS,
     FetchedResult,
+    WeighedRows,
     fetch_arrow,
     fetch_rows,
 )
@@ -177,6 +179,28 @@ def test_a_result_is_complete_or_refused_whatever_the_budget(rows: int) -> None:
             complete.append(True)
     assert complete == sorted(complete)
     assert set(complete) == {False, True}
+
+
+VALUES = (
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**64), 2**64),
+    st.floats(),
+    st.decimals(),
+    st.text(),
+    st.text("añ中😀", min_size=1_000).map(lambda text: text * 100),
+    st.binary(),
+    st.datetimes(),
+    st.dates(),
+    st.lists(st.integers()),
+)
+
+
+@given(st.lists(st.one_of(*VALUES), min_size=1) | st.one_of(*(st.lists(one, min_size=1) for one in VALUES)))
+def test_values_weigh_at_least_a_quarter_of_what_they_take_and_little_more(values: list[Any]) -> None:
+    weight = WeighedRows([(value,) for value in values]).read(1_000, most_bytes=10**9)[1]
+    exact = sum(map(getsizeof, values))
+    assert exact / 4 <= weight <= exact + 56 * len(values)
 
 
 def test_a_result_inside_its_budget_passes() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from datetime import date, datetime, time, timedelta
+from itertools import islice
 from operator import attrgetter
 from sys import getsizeof
 from typing import Any, Final
+from uuid import UUID
 
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.conversion import value_types, values_by_kind
@@ -20,11 +22,23 @@ SMALL_RESULT_ROWS = 2_000
 _FIRST_BATCH_ROWS: Final = 64
 _LARGEST_BATCH_ROWS: Final = 2_048
 """Larger batches fall out of the processor's caches: 10,000 rows cost half as much again."""
-ROWS_UNWEIGHED: Final = 8
-"""So many rows are read before they are weighed: one by one costs a large result of small rows half as much again."""
+ROWS_UNWEIGHED: Final = 48
+"""At most so many rows are read before they are weighed, of a result that was small until then.
+
+With what a driver holds of the next ones, texts that suddenly have a megabyte cost 64 MB beyond the budget.
+"""
+
+_FIRST_ROWS_UNWEIGHED: Final = 8
+_SMALL_BYTES: Final = 64 * 1024
 
 _SAMPLE_ROWS: Final = 100
 _BATCH_BYTES: Final = 8 * 1024 * 1024
+_LARGEST: Final = 1 << 70
+_SMALL_TYPES: Final = frozenset({type(None), bool, date, datetime, time, timedelta, UUID})
+_SMALL_VALUE_BYTES: Final = 56
+"""What a number, a moment and a null take at most."""
+
+_TEXT_BYTES: Final = getsizeof("")
 _PLACE_BYTES: Final = 8
 """What a value takes in a list, beyond itself."""
 
@@ -96,38 +110,38 @@ def fetch_rows(
     limits: FetchLimits,
     check: Callable[[], None],
     give: Give | None = None,
+    fixed: Collection[int] = (),
 ) -> FetchedResult:
-    """Read tuples until there are no more, or one more than the limit; they are weighed eight at a time.
+    """Read tuples until there are no more, or one more than the limit; they are weighed a few at a time.
 
     Args:
         rows: gives one row after another, and should hold few itself.
-        labels: the column names, in the order of the result.
-        kinds: what the plan says about each column.
+        labels, kinds: the names of the columns, in the order of the result, and what the plan says about each.
         limits: rows and bytes.
         check: called after each batch; raises to stop the reading.
         give: takes what was read, part by part; columns keep the kinds that they have in the first part.
+        fixed: the places of columns whose values all take the same few bytes, as the server says.
 
     Raises:
         ResultTooLargeError: the byte budget is crossed, or there are more rows where those end the result.
     """
     columns = [_ColumnCollector(label, kind) for label, kind in zip(labels, kinds, strict=True)]
-    source, nested = iter(rows), [place for place, kind in enumerate(kinds) if kind in _MAY_NEST]
+    weighed = WeighedRows(rows, kinds=kinds, fixed=fixed)
     read, buffered, size = 0, 0, _FIRST_BATCH_ROWS if give is None else _LARGEST_BATCH_ROWS
     has_more, given, lost = False, 0, dict[str, int]()
     while not has_more:
         most, room = min(size, limits.max_rows + 1 - read), limits.max_bytes - buffered
-        batch, weight = read_within(islice(source, most), most_bytes=min(room, _BATCH_BYTES), nested=nested)
+        batch, weight = weighed.read(most, most_bytes=min(room, _BATCH_BYTES))
         if not batch:
             break
         if weight > room:
-            raise too_large(limits, read + len(batch))
-        has_more = _is_cut(limits, read + len(batch))
-        if has_more:
-            batch = batch[: limits.max_rows - read]
-        read += len(batch)
-        for column, values in zip(columns, zip(*batch, strict=True), strict=False):  # no values: no row may be shown
-            column.add(values)
-        buffered = sum(map(_STORED_BYTES, columns)) or buffered + weight + _PLACE_BYTES * len(batch) * len(columns)
+            raise too_large(limits, read + len(batch[0]))
+        has_more = _is_cut(limits, read + len(batch[0]))
+        rows_read = min(len(batch[0]), limits.max_rows - read)
+        read += rows_read
+        for column, values in zip(columns, batch, strict=True):
+            column.add(values[:rows_read] if has_more else values)
+        buffered = sum(map(_STORED_BYTES, columns)) or buffered + weight + _PLACE_BYTES * rows_read * len(columns)
         if buffered > limits.max_bytes:
             raise too_large(limits, read)
         size = min(size * 8, _LARGEST_BATCH_ROWS)
@@ -151,19 +165,65 @@ def is_full(rows: int, buffered_bytes: int) -> bool:
     return rows >= _PART_ROWS or buffered_bytes >= _BATCH_BYTES
 
 
-def read_within(
-    rows: Iterable[tuple[Any, ...]], *, most_bytes: int, nested: Sequence[int] = ()
-) -> tuple[list[tuple[Any, ...]], int]:
-    """Return rows until they weigh more than `most_bytes`, and their weight; `nested` tells where lists may stand."""
-    source = iter(rows)
-    batch: list[tuple[Any, ...]] = []
-    weight = 0
-    while weight <= most_bytes and (few := list(islice(source, ROWS_UNWEIGHED))):
-        batch += few
-        weight += sum(map(getsizeof, chain.from_iterable(few)))
-        if nested:
-            weight += sum(_members_weight(row[place]) for row in few for place in nested)
-    return batch, weight
+class WeighedRows:
+    """Rows that are read as long as they weigh less than somebody may hold.
+
+    Few are read before they are weighed, and more of them once those before them were small.
+
+    Args:
+        rows: gives one row after another.
+        kinds: of the columns; those that are not known may hold lists.
+        fixed: the places of columns whose values all take the same few bytes.
+    """
+
+    def __init__(
+        self, rows: Iterable[tuple[Any, ...]], *, kinds: Sequence[ValueKind] = (), fixed: Collection[int] = ()
+    ) -> None:
+        self._source = iter(rows)
+        self._nested = frozenset(place for place, kind in enumerate(kinds) if kind in _MAY_NEST)
+        self._fixed = frozenset(fixed)
+        self._few = _FIRST_ROWS_UNWEIGHED
+
+    def read(self, most_rows: int, *, most_bytes: int) -> tuple[list[list[Any]], int]:
+        """Return the columns of at most so many rows, until they weigh more than `most_bytes`, and their weight.
+
+        No columns: there is no row.
+        """
+        columns: list[list[Any]] = []
+        weight = rows = 0
+        while weight <= most_bytes and (few := list(islice(self._source, min(self._few, most_rows - rows)))):
+            rows += len(few)
+            added = _SMALL_VALUE_BYTES * len(few) * len(self._fixed)
+            columns = columns or [[] for _ in few[0]]
+            for place, values in enumerate(zip(*few, strict=True)):
+                columns[place] += values
+                if place not in self._fixed:
+                    added += _quick_weight(values, may_nest=place in self._nested)
+            weight += added
+            self._few = ROWS_UNWEIGHED if added <= _SMALL_BYTES else _FIRST_ROWS_UNWEIGHED
+        return columns, weight
+
+
+def _quick_weight(values: Sequence[Any], *, may_nest: bool) -> int:
+    """Return the bytes that values take; texts, numbers and moments that are alike are not weighed one by one.
+
+    What is not alike raises TypeError, or gives a sum of another type: then each value is weighed. Nulls and whatever
+    else is false are small.
+    """
+    kind = type(values[0])
+    if values[0] is None:
+        kind = next((type(value) for value in values if value is not None), kind)
+    try:
+        letters = sum(map(len, filter(None, values))) if kind is str else None
+        if letters is not None and letters <= _SMALL_BYTES:  # of many, some may take four bytes each
+            return _TEXT_BYTES * len(values) + letters
+        total = sum(filter(None, values)) if kind is int or kind is float else None
+    except (TypeError, OverflowError):
+        total = None
+    are_numbers = type(total) is float or (type(total) is int and -_LARGEST < total < _LARGEST)
+    if are_numbers or (kind in _SMALL_TYPES and _SMALL_TYPES.issuperset(map(type, values))):
+        return _SMALL_VALUE_BYTES * len(values)
+    return sum(map(getsizeof, values)) + (sum(map(_members_weight, values)) if may_nest else 0)
 
 
 def count_lost(lost: dict[str, int], frame: Frame, before: Sequence[int]) -> None:
@@ -273,7 +333,7 @@ class _ColumnCollector:
         self.nulls = 0
         self.stored_bytes = 0
 
-    def add(self, values: tuple[Any, ...]) -> None:
+    def add(self, values: list[Any]) -> None:
         """Take one batch."""
         self.nulls += values.count(None)
         if self._values is None:
@@ -287,7 +347,7 @@ class _ColumnCollector:
         else:
             self.stored_bytes += _weight(values if self.stored_bytes else self._values, self._kind)
 
-    def _can_settle(self, values: tuple[Any, ...]) -> bool:
+    def _can_settle(self, values: list[Any]) -> bool:
         """Whether the kind is known, or this batch shows it: nulls alone do not."""
         return self._kind is not ValueKind.UNKNOWN or bool(value_types(values))
 

@@ -20,7 +20,7 @@ from analytics_core._engine.engines.specs.postgresql import NOT_DETERMINISTIC
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.cancel import Stopper
 from analytics_core._engine.execution.driver_limits import CONNECT_TIMEOUT_S, allow_answer, bound_waits
-from analytics_core._engine.execution.fetching import ROWS_UNWEIGHED, FetchedResult, fetch_rows
+from analytics_core._engine.execution.fetching import FetchedResult, fetch_rows
 from analytics_core._engine.execution.handed_over import HandedEngine
 from analytics_core._engine.execution.sessions.base import (
     ANSWER_GRACE_S,
@@ -68,7 +68,8 @@ _SHORT_KINDS = frozenset(
     | {ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TIMESTAMPTZ, ValueKind.TIME}
 )
 _SHORT_ROWS_PER_CHUNK = 128
-"""The client library holds a whole chunk before anybody can weigh it, so rows that may be long come few at a time."""
+_ROWS_PER_CHUNK = 16
+"""The client library and Python both hold a chunk before anybody can weigh it: rows that may be long come in fewer."""
 
 _CANCEL_TIMEOUT_S = 2.0
 _CURSOR = "analytics_core_rows"
@@ -123,7 +124,7 @@ class PostgresqlSession(Session):
         raw: Any = request.connection.connection.driver_connection
         expect_answers(request)
         with raw.cursor(name=_CURSOR) as cursor:
-            cursor.itersize = ROWS_UNWEIGHED
+            cursor.itersize = _ROWS_PER_CHUNK
             cursor.execute(request.statement.sql, request.statement.parameters or {})
             return _fetched(cursor, iter(cursor), request)
 
@@ -157,7 +158,7 @@ def _patience(request: OpenRequest) -> dict[str, Any]:
 
 def _rows_per_chunk(statement: Statement) -> int:
     are_short = statement.kinds and _SHORT_KINDS.issuperset(statement.kinds)
-    return _SHORT_ROWS_PER_CHUNK if are_short else ROWS_UNWEIGHED
+    return _SHORT_ROWS_PER_CHUNK if are_short else _ROWS_PER_CHUNK
 
 
 def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> FetchedResult:
@@ -173,10 +174,16 @@ def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> 
 
 
 def _fetched(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> FetchedResult:
-    labels, kinds = columns_of(request.statement, [column.name for column in cursor.description or ()])
-    kinds = [*map(_known_kind, kinds, cursor.description or ())] or kinds
+    described = cursor.description or ()
+    labels, kinds = columns_of(request.statement, [column.name for column in described])
     return fetch_rows(
-        rows, labels=labels, kinds=kinds, limits=request.limits, check=checker(request), give=request.give
+        rows,
+        labels=labels,
+        kinds=[*map(_known_kind, kinds, described)] or kinds,
+        limits=request.limits,
+        check=checker(request),
+        give=request.give,
+        fixed=[place for place, column in enumerate(described) if column.internal_size is not None],
     )
 
 

@@ -25,7 +25,7 @@ from sqlalchemy import event
 
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.execution.cancel import Stopper, StopReason
-from analytics_core._engine.execution.fetching import FetchedResult, read_within
+from analytics_core._engine.execution.fetching import FetchedResult, WeighedRows
 from analytics_core._engine.execution.sessions.base import (
     ANSWER_GRACE_S,
     READING_WORDS,
@@ -432,7 +432,7 @@ def _sample(connection: sa.Connection, query: BoundQuery) -> Sequence[Any]:
     try:
         sql, parameters = query
         found = raw.execute(f"SELECT * FROM (\n{sql}\n) AS source LIMIT {_SAMPLE_ROWS}", parameters or ())
-        return read_within(found, most_bytes=_SAMPLE_BYTES)[0]
+        return list(zip(*WeighedRows(found).read(_SAMPLE_ROWS, most_bytes=_SAMPLE_BYTES)[0], strict=True))
     except sqlite3.OperationalError:
         if time.monotonic() > deadline:
             return []
