@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from analytics_core._engine.compile.columns import (
@@ -130,7 +131,7 @@ def plan_query(query: ChartDataQueryObject, scope: PlanningContext, request: Pla
     axis = request.axis or axis_column(query.columns)
     requested, query = query, with_granularity_axis(query, scope)
     grouped = query.metrics is not None
-    plain = plan_outputs(query, scope, grouped=grouped)
+    plain = _known_outputs(query, scope, grouped=grouped)
     temporal, others = split_temporal(query)
     bounds = plan_time_bounds(scope, query, temporal, axis=axis, override=request.range_override)
     filters = plan_filters(scope, _on_rows(others, axis, request))
@@ -140,10 +141,10 @@ def plan_query(query: ChartDataQueryObject, scope: PlanningContext, request: Pla
     having = () if request.is_comparison else (*filters.having, *_having(query, scope))
     _check_having(having, plain, grouped=grouped)
     not_null = frozenset(name for clause in where for name in _proven(clause.predicate))
-    plain = _without_nulls(plain, not_null)
-    series_limit = request.series_limit if request.is_comparison else plan_series_limit(query, scope, plain, where)
+    plain = scope.recalled((plain,), ("not null", not_null), partial(_without_nulls, plain, not_null))
+    series_limit = request.series_limit if request.is_comparison else _known_series_limit(query, scope, plain, where)
     outputs = with_others(plain, series_limit)
-    order = plan_order(query, scope, outputs, grouped=grouped, not_null=not_null)
+    order = _known_order(query, scope, outputs, grouped=grouped, not_null=not_null)
     reported = _reported(scope, bounds)
     return QueryPlan(
         engine=scope.view.spec.name,
@@ -283,6 +284,40 @@ def _notes_of_rows(
 def _notes_of_axis(requested: ChartDataQueryObject, query: ChartDataQueryObject) -> tuple[str, ...]:
     before, after = axis_name(requested.columns), axis_name(query.columns)
     return () if before == after else (f"granularity {after!r} takes the place of x-axis {before!r}",)
+
+
+def _known_outputs(query: ChartDataQueryObject, scope: PlanningContext, *, grouped: bool) -> tuple[Output, ...]:
+    """Return the outputs of a query, or those of another one with the same parts."""
+    facts = ("outputs", query.granularity, query.extras.time_grain if query.extras else None, query.is_timeseries)
+    parts = (query.columns, query.metrics)
+    return scope.recalled(parts, facts, partial(plan_outputs, query, scope, grouped=grouped))
+
+
+def _known_order(
+    query: ChartDataQueryObject,
+    scope: PlanningContext,
+    outputs: tuple[Output, ...],
+    *,
+    grouped: bool,
+    not_null: frozenset[str],
+) -> tuple[OrderTerm, ...]:
+    """Return the sort keys of a query, or those of another one with the same parts."""
+    facts = ("order", not_null, grouped, bool(query.is_rowcount), "row_offset" in query.model_fields_set)
+    make = partial(plan_order, query, scope, outputs, grouped=grouped, not_null=not_null)
+    return scope.recalled((outputs, query.orderby), facts, make)
+
+
+def _known_series_limit(
+    query: ChartDataQueryObject, scope: PlanningContext, outputs: tuple[Output, ...], where: tuple[Clause, ...]
+) -> SeriesLimit | None:
+    """Return the series limit of a query on its rows, or that of another one with the same parts."""
+    if not query.series_limit:
+        return plan_series_limit(query, scope, outputs, where)
+    parts = (outputs, query.series_columns, query.series_limit_metric)
+    facts = ("series", query.series_limit, query.order_desc, query.group_others_when_limit_reached, query.is_timeseries)
+    make = partial(plan_series_limit, query, scope, outputs, ())
+    limit = scope.recalled(parts, (*facts, query.metrics is None, bool(query.metrics)), make)
+    return limit and replace(limit, where=where)
 
 
 def plan_outputs(query: ChartDataQueryObject, scope: PlanningContext, *, grouped: bool) -> tuple[Output, ...]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any, TypeVar
 
 from analytics_core._engine.compile.advanced_types import AdvancedDataType
 from analytics_core._engine.compile.fragments.parser import FragmentNames, FragmentParser, FragmentSlot
@@ -15,7 +16,7 @@ from analytics_core._engine.compile.time_range import TimeRange
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._tools.memo import Memo
+from analytics_core._tools.memo import IdentityMemo, Memo
 from analytics_core.errors import LimitError, QueryError
 from analytics_core.models.enums import RelativeTime
 
@@ -30,7 +31,8 @@ class DatasetView:
     `columns` and `metrics` are keyed by name; `by_verbose_name` finds a column by the name that people see. `physical`
     has those columns that are no expressions, `stored` the types of those that the database said to store. No two rows
     are alike in the columns of `key`; it is empty where no such columns are known. `known` and `outputs` remember what
-    was made of columns and metrics before.
+    was made of columns and metrics before, `parts` what was made of the parts of queries that have no values of theirs.
+    `has_templates`: an expression of the dataset may mean something else in each query.
     """
 
     dataset: Dataset
@@ -48,6 +50,8 @@ class DatasetView:
     key: tuple[str, ...] = ()
     known: KnownTexts = field(default_factory=KnownTexts, compare=False, repr=False)
     outputs: Memo[Hashable, Output] = field(default_factory=lambda: Memo(2_000), compare=False, repr=False)
+    parts: IdentityMemo[Any] = field(default_factory=lambda: IdentityMemo(200), compare=False, repr=False)
+    has_templates: bool = False
 
     def find_column(self, name: str) -> str | None:
         """Return the column's own name for a name or verbose name, or None."""
@@ -91,6 +95,8 @@ def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSourc
         ),
         stored={name: column.stored_type for name, column in physical.items() if column.stored_type is not None},
         key=_key(dataset, columns) if isinstance(source, TableSource) else (),
+        has_templates=any("{" in (column.expression or "") for column in dataset.columns)
+        or any("{" in metric.expression for metric in dataset.metrics),
     )
 
 
@@ -185,6 +191,7 @@ def native_format(kind: ValueKind) -> TimeFormat | None:
 
 
 _LARGEST_COUNT = 10**15
+Made = TypeVar("Made")
 
 RenderTemplate = Callable[[str], str]
 """Renders the template text of a fragment; the identity where templates are off."""
@@ -222,6 +229,20 @@ class PlanningContext:
     only_listed: bool = False
     charge: Callable[[str], None] | None = None
 
+    def recalled(self, parts: tuple[Any, ...], more: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what is made of parts of a query that are no values of its filters, or was made of the very same.
+
+        A template may give something else each time: of parts that may hold one it is made anew.
+        """
+        key = (more, self.only_listed)
+        recalled: Made | None = self.view.parts.get(parts, key)
+        if recalled is not None:
+            return recalled
+        made = make()
+        if not self.view.has_templates and not any(map(_may_hold_template, parts)):
+            self.view.parts.put(parts, key, made)
+        return made
+
     def read(self, text: str, slot: FragmentSlot, place: str) -> FragmentExpr:
         """Return SQL of the query as one checked expression; `place` names it in errors and origins."""
         return self._parse(text, slot, place, only_listed=self.only_listed, charge=self.charge)
@@ -248,6 +269,13 @@ class PlanningContext:
             only_listed=only_listed,
             charge=charge,
         )
+
+
+def _may_hold_template(part: Any) -> bool:
+    """Tell whether SQL that a part of a query brings may be a template; a name is none, nor is what was made."""
+    if isinstance(part, tuple):
+        return not (part and isinstance(part[0], Output)) and any(map(_may_hold_template, part))
+    return "{" in (getattr(part, "sql_expression", None) or "")
 
 
 def check_count(count: int, *, field: str) -> None:

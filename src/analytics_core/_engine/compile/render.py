@@ -51,6 +51,19 @@ def render(
     Without `binds_values` they are literals: no engine binds values in the definition of a table or view.
     """
     text = dialect_of(spec.dialect).generator(comments=False).generate(tree, copy=False)
+    return written(text, binds, spec, labels=labels, kinds=kinds, binds_values=binds_values)
+
+
+def written(
+    text: str,
+    binds: Binds,
+    spec: EngineSpec,
+    *,
+    labels: tuple[str, ...],
+    kinds: tuple[ValueKind, ...],
+    binds_values: bool = True,
+) -> Statement:
+    """Return the statement of a text whose bound values are marked."""
     pieces = text.split(MARK)
     display_sql = "".join(spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces))
     style = _STYLES[spec.paramstyle]

@@ -19,8 +19,8 @@ from analytics_core._engine.compile.planning_context import (
     table_of,
     time_format,
 )
-from analytics_core._engine.compile.render import compile_plan
 from analytics_core._engine.compile.statement import Statement
+from analytics_core._engine.compile.statement_shapes import StatementShapes
 from analytics_core._engine.engines.bounds import written_format
 from analytics_core._engine.engines.spec import EngineSpec
 from analytics_core._engine.engines.types import TimeEncoding, ValueKind
@@ -51,6 +51,7 @@ class Preparer:
         self._parser = parser
         self._limits = limits
         self._advanced_types = advanced_types
+        self._shapes = StatementShapes()
 
     def prepare(
         self,
@@ -79,7 +80,7 @@ class Preparer:
         plan = plan_query(query, scope, request)
         if templates.counts_seconds:
             plan = replace(plan, counts_seconds=True)
-        statement = compile_plan(plan, view.spec, view.known)
+        statement = self._shapes.compile(plan, view.spec, view.known)
         return PreparedQuery(
             query=query,
             plan=plan,

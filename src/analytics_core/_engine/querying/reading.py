@@ -1,4 +1,4 @@
-"""Reads query contexts; one that was read before, to the byte, is not validated again."""
+"""Reads query contexts: one that was read before, to the byte, is not validated again, one of its shape in part."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from analytics_core._engine.querying.chart_request import ChartRequest, Requeste
 from analytics_core._engine.rights.actor import Actor
 from analytics_core._tools.memo import Memo
 from analytics_core.errors import LimitError, PayloadSchemaError, Problem
-from analytics_core.models.parsing import Payload, check_text
+from analytics_core.models.parsing import Payload, check_text, content_of
 from analytics_core.models.parsing.query_context import parse_query_context
+from analytics_core.models.parsing.query_shapes import shape_of, with_values
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 from analytics_core.models.strict_json import holds_numpy, json_text, plain_values
 
@@ -25,6 +26,9 @@ LISTS_OF_VALUES: Final = 4
 """How many lists of the greatest length the filters of one context may hold."""
 _SHALLOW = 60
 """So few brackets cannot nest too deeply."""
+
+_LONGEST_SHAPE: Final = 100_000
+"""Bytes of the JSON of a shape; longer ones are not remembered."""
 
 _Known = tuple[ChartDataQueryContext, tuple[RequestedQuery, ...], bytes]
 """What is remembered of a payload: its context, the queries of it, and its digest."""
@@ -44,6 +48,7 @@ class ContextReader:
         self._most_items = most_items
         self._most_values = most_values
         self._known: Memo[tuple[bytes, bool], _Known] = Memo()
+        self._shapes: Memo[bytes, ChartDataQueryContext] = Memo()
 
     def read(
         self, payload: ChartDataQueryContext | Payload, *, actor: Actor, now: datetime, strict: bool = False
@@ -73,14 +78,29 @@ class ContextReader:
         is_plain = _is_plain(payload, encoded)
         if not is_plain and isinstance(payload, Mapping):
             check_text(payload, shape=_SHAPE)  # before the look-up: NaN is encoded as null is
-            is_plain = True
-        digest = hashlib.blake2b(encoded, digest_size=32).digest()
+        digest = _digest(encoded)
         known = self._known.get((digest, strict))
         if known is None:
-            context = parse_query_context(payload, text_is_checked=is_plain)
-            known = (*self._checked(context, strict=strict), digest)
+            if not isinstance(payload, Mapping):
+                payload = content_of(payload, None, shape=_SHAPE)
+                check_text(payload, shape=_SHAPE)
+            known = (*self._checked(self._of_shape(payload), strict=strict), digest)
             self._known.put((digest, strict), known)
         return known
+
+    def _of_shape(self, payload: Mapping[str, Any]) -> ChartDataQueryContext:
+        """Return the context of a payload whose text was checked: where one of its shape was read, it reads values."""
+        shape = shape_of(payload)
+        encoded = None if shape is None else _encoded(shape)
+        if encoded is None or len(encoded) > _LONGEST_SHAPE:
+            return parse_query_context(payload, text_is_checked=True)
+        digest = _digest(encoded)
+        like = self._shapes.get(digest)
+        context = None if like is None else with_values(like, payload)
+        if context is None:
+            context = parse_query_context(payload, text_is_checked=True)
+            self._shapes.put(digest, context)
+        return context
 
     def _checked(
         self, context: ChartDataQueryContext, *, strict: bool
@@ -183,6 +203,10 @@ def _encoded(payload: Payload) -> bytes | None:
         return orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
     except TypeError:
         return None
+
+
+def _digest(encoded: bytes) -> bytes:
+    return hashlib.blake2b(encoded, digest_size=32).digest()
 
 
 def _is_plain(payload: Payload, encoded: bytes) -> bool:

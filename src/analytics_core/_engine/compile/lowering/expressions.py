@@ -17,6 +17,7 @@ from analytics_core._engine.compile.plan import (
     InOthersExpr,
     OthersExpr,
     PlanExpr,
+    Predicate,
     QueryPlan,
 )
 from analytics_core._engine.engines.nodes import number, quoted
@@ -26,6 +27,11 @@ from analytics_core.models.enums import Aggregate
 
 MARK = "\x01"
 """Stands around the name of a bound value in generated text; no text of a user may hold it."""
+
+
+CONDITION = "w"
+ROWS, OFFSET = "rows", "offset"
+"""The names of what is marked in a statement that is written without its values, beside `p0` of `Binds`."""
 
 
 class Binds:
@@ -41,6 +47,28 @@ class Binds:
         name = f"p{len(self.values)}"
         self.values[name] = value
         return exp.Var(this=f"{MARK}{name}{MARK}")
+
+
+class Slots:
+    """The conditions of a statement that is written without them, in the order in which they are lowered.
+
+    What stands for one is a mark; so are the numbers of its limit.
+    """
+
+    __slots__ = ("conditions",)
+
+    def __init__(self) -> None:
+        self.conditions: list[tuple[Predicate, ...]] = []
+
+    def condition(self, predicates: Sequence[Predicate]) -> exp.Expr:
+        """Register conditions and return the node that stands for all of them."""
+        name = f"{CONDITION}{len(self.conditions)}"
+        self.conditions.append(tuple(predicates))
+        return exp.Var(this=f"{MARK}{name}{MARK}")
+
+    def number(self, name: str) -> exp.Expr:
+        """Return the node that stands for a number."""
+        return exp.Literal(this=f"{MARK}{name}{MARK}", is_string=False)
 
 
 class KnownTexts:
@@ -81,7 +109,8 @@ class Lowering:
 
     `fences_relations`: row rules inside the SQL of a virtual dataset stand behind fences of their own. `holds_types`:
     columns are compared as their declared types; what somebody said of a type must not decide about an error. `known`:
-    texts are taken from there instead of nodes that would be printed again; None: all are nodes.
+    texts are taken from there instead of nodes that would be printed again; None: all are nodes. `slots`: conditions go
+    there, and marks stand for them.
     """
 
     spec: EngineSpec
@@ -90,6 +119,7 @@ class Lowering:
     fences_relations: bool = True
     holds_types: bool = False
     known: KnownTexts | None = None
+    slots: Slots | None = None
 
     def written(self, use: Hashable, expr: PlanExpr, make: Callable[[], Sequence[exp.Expr]]) -> Sequence[exp.Expr]:
         """Return the nodes that `make` makes of an expression for a use.

@@ -46,6 +46,8 @@ _BUCKET_FORMAT = TimeFormat(encoding=TimeEncoding.TIMESTAMP)
 
 def conjunction(predicates: Sequence[Predicate], low: Lowering) -> exp.Expr | None:
     """Return all predicates ANDed, or None when there are none."""
+    if low.slots is not None and predicates:
+        return low.slots.condition(predicates)
     nodes = [lower_predicate(predicate, low) for predicate in predicates]
     if not nodes:
         return None

@@ -16,9 +16,12 @@ from analytics_core._engine.compile.fence import Fence, FenceForm, fence_of_plan
 from analytics_core._engine.compile.fragments.sql_nodes import table_nodes
 from analytics_core._engine.compile.lowering.expressions import (
     MARK,
+    OFFSET,
+    ROWS,
     Binds,
     KnownTexts,
     Lowering,
+    Slots,
     aliases_of,
     is_constant,
     lower_displayed,
@@ -65,7 +68,9 @@ def source_alias(source: TableSource | SqlSource) -> str:
     return VIRTUAL_ALIAS if isinstance(source, SqlSource) else source.table
 
 
-def begin_lowering(plan: QueryPlan, spec: EngineSpec, known: KnownTexts | None = None) -> Lowering:
+def begin_lowering(
+    plan: QueryPlan, spec: EngineSpec, known: KnownTexts | None = None, slots: Slots | None = None
+) -> Lowering:
     """Return what the lowering of a plan starts from."""
     return Lowering(
         spec=spec,
@@ -74,15 +79,19 @@ def begin_lowering(plan: QueryPlan, spec: EngineSpec, known: KnownTexts | None =
         fences_relations=fences_relations(plan, spec),
         holds_types=bool(plan.row_rules),
         known=known,
+        slots=slots,
     )
 
 
-def lower(plan: QueryPlan, spec: EngineSpec, known: KnownTexts | None = None) -> tuple[exp.Select, Binds]:
+def lower(
+    plan: QueryPlan, spec: EngineSpec, known: KnownTexts | None = None, slots: Slots | None = None
+) -> tuple[exp.Select, Binds]:
     """Return the tree of the plan's statement and its bound values; `known` saves printing what was printed before.
 
+    With `slots`, which a plan in two parts cannot have, its conditions and the numbers of its limit are marks.
     One row more than the limit is asked for, to tell a result that was cut from one that just fits.
     """
-    low = begin_lowering(plan, spec, known)
+    low = begin_lowering(plan, spec, known, slots)
     rows = plan.limit.rows + surplus_rows(plan)
     if not plan.count_rows and splits_nulls(plan, low, rows=rows):
         select = split_select(plan, low, _select, rows=rows)
@@ -91,10 +100,18 @@ def lower(plan: QueryPlan, spec: EngineSpec, known: KnownTexts | None = None) ->
     else:
         select = _select(plan, low)
         set_limit(select, rows=rows, offset=plan.limit.offset)
+    if slots is not None:
+        _mark_limit(select, slots)
     if plan.count_rows:
         select = _counted(select)
     _hoist_ctes(select, spec)
     return select, low.binds
+
+
+def _mark_limit(select: exp.Select, slots: Slots) -> None:
+    for part, name in (("limit", ROWS), ("offset", OFFSET)):
+        if (found := select.args.get(part)) is not None:
+            found.set("expression", slots.number(name))
 
 
 def surplus_rows(plan: QueryPlan) -> int:
