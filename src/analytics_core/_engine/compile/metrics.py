@@ -157,9 +157,7 @@ _MAY_GATHER: Final = (exp.Column, exp.AggFunc, exp.Anonymous, exp.Window, exp.Qu
 
 def notes_of_constants(outputs: Sequence[Output]) -> tuple[str, ...]:
     """Return a note where nothing makes one row of all: no group, and metrics that are the same in each row."""
-    trees = [output.expr.tree if isinstance(output.expr, FragmentExpr) else None for output in outputs]
-    is_constant = [tree is not None and tree.find(*_MAY_GATHER) is None for tree in trees]
-    if not outputs or not all(is_constant) or any(output.role is OutputRole.COLUMN for output in outputs):
+    if not outputs or any(output.role is OutputRole.COLUMN or _may_gather(output.expr) for output in outputs):
         return ()
     labels = ", ".join(repr(output.label) for output in outputs)
     return (
@@ -168,8 +166,15 @@ def notes_of_constants(outputs: Sequence[Output]) -> tuple[str, ...]:
     )
 
 
-def check_having(having: Iterable[Clause], outputs: Sequence[Output]) -> None:
+def _may_gather(expr: PlanExpr) -> bool:
+    tree = expr.tree if isinstance(expr, FragmentExpr) else None
+    return tree is None or tree.find(*_MAY_GATHER) is not None
+
+
+def check_having(having: Sequence[Clause], outputs: Sequence[Output]) -> None:
     """Check the same of conditions on groups; FragmentError names the column."""
+    if not having:
+        return
     grouped = _grouped_names(outputs)
     for clause in having:
         if isinstance(clause.predicate, Condition):

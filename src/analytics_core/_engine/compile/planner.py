@@ -269,8 +269,8 @@ def steps_on_granularity(query: ChartDataQueryObject, view: DatasetView) -> tupl
 
 def _replaced_axis(query: ChartDataQueryObject, view: DatasetView) -> AdhocColumn | None:
     """Return the temporal x-axis that the granularity of a query takes the place of; None where it replaces none."""
-    axis = axis_column(query.columns)
-    if not query.granularity or axis is None or axis.sql_expression == query.granularity:
+    axis = axis_column(query.columns) if query.granularity else None
+    if axis is None or axis.sql_expression == query.granularity:
         return None
     return axis if axis.sql_expression in view.times else None
 
@@ -282,6 +282,8 @@ def _notes_of_rows(
 
 
 def _notes_of_axis(requested: ChartDataQueryObject, query: ChartDataQueryObject) -> tuple[str, ...]:
+    if requested is query:
+        return ()
     before, after = axis_name(requested.columns), axis_name(query.columns)
     return () if before == after else (f"granularity {after!r} takes the place of x-axis {before!r}",)
 

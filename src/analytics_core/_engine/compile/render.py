@@ -19,16 +19,16 @@ from analytics_core._engine.engines.types import ValueKind
 def compile_plan(plan: QueryPlan, spec: EngineSpec, known: KnownTexts | None = None) -> Statement:
     """Return the statement of a plan on its engine; pure, no driver needed. `known` makes it quicker, not another."""
     tree, binds = lower(plan, spec, known)
+    labels, kinds = labels_and_kinds(plan)
+    return render(tree, binds, spec, labels=labels, kinds=kinds)
+
+
+def labels_and_kinds(plan: QueryPlan) -> tuple[tuple[str, ...], tuple[ValueKind, ...]]:
+    """Return the labels of what the statement of a plan gives, and the kinds of its values."""
     if plan.count_rows:
-        labels, kinds = ("rowcount",), (ValueKind.INTEGER,)
-        return render(tree, binds, spec, labels=labels, kinds=kinds)
-    return render(
-        tree,
-        binds,
-        spec,
-        labels=tuple(output.label for output in plan.outputs),
-        kinds=tuple(output.fetched_kind for output in plan.outputs),
-    )
+        return ("rowcount",), (ValueKind.INTEGER,)
+    outputs = plan.outputs
+    return tuple([output.label for output in outputs]), tuple([output.fetched_kind for output in outputs])
 
 
 def relation_sql(plan: QueryPlan, spec: EngineSpec) -> str:
@@ -64,8 +64,9 @@ def written(
     binds_values: bool = True,
 ) -> Statement:
     """Return the statement of a text whose bound values are marked."""
-    pieces = text.split(MARK)
-    display_sql = "".join(spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces))
+    pieces, values = text.split(MARK), binds.values
+    literals = {id(value): spec.literal(value) for value in values.values()}
+    display_sql = "".join([literals[id(values[piece])] if i % 2 else piece for i, piece in enumerate(pieces)])
     style = _STYLES[spec.paramstyle]
     sql, parameters = style(pieces, _taken_by(spec, binds.values)) if binds_values else style([display_sql], {})
     return Statement(sql=sql, parameters=parameters, display_sql=display_sql, labels=labels, kinds=kinds)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from itertools import chain, starmap
+from operator import is_
 
 from analytics_core._engine.compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series
 from analytics_core._engine.compile.lowering.expressions import (
@@ -25,7 +26,7 @@ from analytics_core._engine.compile.lowering.order import sorts_apart, splits_nu
 from analytics_core._engine.compile.lowering.predicates import conjunction
 from analytics_core._engine.compile.lowering.query import begin_lowering, lower, surplus_rows
 from analytics_core._engine.compile.plan import Predicate, QueryPlan, SqlSource
-from analytics_core._engine.compile.render import compile_plan, written
+from analytics_core._engine.compile.render import compile_plan, labels_and_kinds, written
 from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.spec import EngineSpec, dialect_of
 from analytics_core._engine.engines.types import ValueKind
@@ -33,20 +34,14 @@ from analytics_core._tools.memo import IdentityMemo
 
 Conditions = tuple[tuple[Predicate, ...], ...]
 
-_LONGEST: Final = 100_000
-"""Characters of a text that is remembered."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementShape:
-    """The text of a statement, cut at the marks of its conditions and of the numbers of its limit.
+    """The text of a statement, cut at the marks of its conditions and of the numbers of its limit."""
 
-    `pieces` None: a plan of the shape was seen once, which is no reason to write it twice; empty: it cannot be cut.
-    """
-
-    pieces: tuple[str, ...] | None = None
-    labels: tuple[str, ...] = ()
-    kinds: tuple[ValueKind, ...] = ()
+    pieces: tuple[str, ...]
+    labels: tuple[str, ...]
+    kinds: tuple[ValueKind, ...]
 
 
 class StatementShapes:
@@ -56,31 +51,19 @@ class StatementShapes:
         self._shapes: IdentityMemo[StatementShape] = IdentityMemo(500)
 
     def compile(self, plan: QueryPlan, spec: EngineSpec, known: KnownTexts) -> Statement:
-        """Return the statement of a plan, the very one that `compile_plan` returns; `known` is of its dataset's view.
-
-        The second plan of a shape is compiled both ways: where they differ, the shape is not remembered.
-        """
+        """Return the statement of a plan, the very one that `compile_plan` gives; `known` is of its dataset's view."""
         low = begin_lowering(plan, spec, known)
         if not _has_shape(plan, low):
             return compile_plan(plan, spec, known)
         fences = _fences(plan, low)
-        conditions = _conditions(plan, fences)
+        conditions = tuple(filter(None, _conditions(plan, fences)))
         objects = (known, plan.source, plan.outputs, plan.order, plan.series_limit and plan.series_limit.metric)
-        key = (
-            *_facts(plan),
-            low.holds_types,
-            *((fence.form, fence.columns) for fence in fences),
-            *map(bool, conditions),
-        )
+        key = (*_facts(plan), low.holds_types, tuple(map(_form, fences)))
         shape = self._shapes.get(objects, key)
-        if shape is not None and shape.pieces:
-            return _filled(shape, plan, low, conditions)
-        statement = compile_plan(plan, spec, known)
         if shape is None:
-            self._shapes.put(objects, key, StatementShape())
-        elif shape.pieces is None:
-            self._shapes.put(objects, key, _shape_of(plan, low, statement, conditions))
-        return statement
+            shape = _shape_of(plan, low, conditions)
+            self._shapes.put(objects, key, shape)
+        return _filled(shape, plan, low, conditions)
 
 
 def _has_shape(plan: QueryPlan, low: Lowering) -> bool:
@@ -94,7 +77,11 @@ def _has_shape(plan: QueryPlan, low: Lowering) -> bool:
 def _facts(plan: QueryPlan) -> tuple[Hashable, ...]:
     limit = plan.series_limit
     series = limit and (limit.columns, limit.limit, limit.descending, limit.group_others)
-    return plan.grouped, plan.count_rows, bool(plan.limit.offset), series
+    return plan.grouped, plan.count_rows, bool(plan.limit.offset), bool(plan.having), series
+
+
+def _form(fence: Fence) -> tuple[Hashable, ...]:
+    return fence.form, fence.columns, bool(fence.inside), bool(fence.rules), bool(fence.outside)
 
 
 def _fences(plan: QueryPlan, low: Lowering) -> tuple[Fence, ...]:
@@ -124,21 +111,18 @@ def _in_where(fence: Fence) -> Conditions:
     return fence.inside, fence.rules, fence.outside
 
 
-def _shape_of(plan: QueryPlan, low: Lowering, statement: Statement, conditions: Conditions) -> StatementShape:
-    """Return the shape of a plan whose statement it gives back, or one that cannot be cut."""
+def _shape_of(plan: QueryPlan, low: Lowering, conditions: Conditions) -> StatementShape:
     slots = Slots()
     tree, _ = lower(plan, low.spec, low.known, slots)
+    lowered, listed = chain(*slots.conditions), chain(*conditions)
+    assert all(starmap(is_, zip(lowered, listed, strict=True))), "lowered otherwise"  # noqa: S101 - binds rely on it
     text = dialect_of(low.spec.dialect).generator(comments=False).generate(tree, copy=False)
-    shape = StatementShape(pieces=tuple(text.split(MARK)), labels=statement.labels, kinds=statement.kinds)
-    is_known = slots.conditions == [part for part in conditions if part] and len(text) <= _LONGEST
-    if is_known and _filled(shape, plan, low, conditions) == statement:
-        return shape
-    return StatementShape(pieces=())
+    labels, kinds = labels_and_kinds(plan)
+    return StatementShape(pieces=tuple(text.split(MARK)), labels=labels, kinds=kinds)
 
 
 def _filled(shape: StatementShape, plan: QueryPlan, low: Lowering, conditions: Conditions) -> Statement:
     """Return the statement of a plan by its shape."""
-    assert shape.pieces is not None  # noqa: S101 - the caller looked; tells the type checker
     low = replace(low, binds=Binds())
     texts = {ROWS: str(plan.limit.rows + surplus_rows(plan)), OFFSET: str(plan.limit.offset)}
     texts.update(_written_conditions(conditions, low))
@@ -150,7 +134,7 @@ def _written_conditions(conditions: Conditions, low: Lowering) -> Iterator[tuple
     """Yield each condition by its name; the same ones, as those of a query and of its series, are lowered once."""
     generator = dialect_of(low.spec.dialect).generator(comments=False)
     before: dict[tuple[int, ...], tuple[int, int, str]] = {}
-    for number, predicates in enumerate(filter(None, conditions)):
+    for number, predicates in enumerate(conditions):
         values, same = low.binds.values, tuple(map(id, predicates))
         if same in before:
             first, last, text = before[same]

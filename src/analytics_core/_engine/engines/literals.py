@@ -39,7 +39,8 @@ class LiteralStyle:
     def write(self, value: BindValue) -> str:
         """Return a value as a literal of the engine."""
         if isinstance(value, str):
-            return self.text.format(self._quoted(value))
+            quoted = self._quoted(value)
+            return quoted if self.text == "{}" else self.text.format(quoted)
         if isinstance(value, bool):
             return self.true if value else self.false
         if isinstance(value, date):
