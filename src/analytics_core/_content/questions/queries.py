@@ -91,7 +91,9 @@ class JobQueries(ABC):
 
     def run(self, request: ChartRequest) -> ChartData:
         """Return the answer to what is requested, as the actor may see it."""
-        return self._questions.runner.run(replace(request, cancel=request.cancel or self.cancel))
+        if request.cancel is None and self.cancel is not None:
+            request = replace(request, cancel=self.cancel)
+        return self._questions.runner.run(request)
 
     def ask(self, payload: Payload) -> ChartData:
         """Return the answer to a query context that the library made, whatever the settings say of strict ones."""

@@ -140,9 +140,9 @@ class SqlMetadataStore:
             raise self._unavailable()
         if not nouns:
             return self._revision
-        counted = self._revisions[None]
+        counted = self._revisions.get(None, 0)
         for noun in nouns:
-            counted += self._revisions[noun]
+            counted += self._revisions.get(noun, 0)  # by the key a Counter asks its own method for what it lacks
         return counted
 
     def reseal_secrets(self) -> int:

@@ -90,7 +90,7 @@ def _forecast_by(step: PostProcessingOperation, grain: TimeGrain) -> PostProcess
 
 def is_axis(column: object) -> TypeGuard[AdhocColumn]:
     """Tell whether a query's column is its x-axis."""
-    return isinstance(column, AdhocColumn) and column.column_type == BASE_AXIS
+    return not isinstance(column, str) and isinstance(column, AdhocColumn) and column.column_type == BASE_AXIS
 
 
 def axis_column(columns: Iterable[str | AdhocColumn]) -> AdhocColumn | None:

@@ -205,13 +205,15 @@ def _unused_times(
 
 def _unused_grain(query: ChartDataQueryObject, outputs: Sequence[Output]) -> tuple[str, ...]:
     """Return what a caller should know of grains: that a column holds no moments, or that another grain wins."""
+    grain = query_grain(query)
+    if grain is None and all(isinstance(column, str) for column in query.columns):
+        return ()
     buckets = {output.origin.place: output.expr.grain for output in outputs if isinstance(output.expr, BucketExpr)}
     unused = tuple(
         f"columns[{i}].timeGrain {column.time_grain} is not used: {column_label(column)!r} holds no moments"
         for i, column in enumerate(query.columns)
         if isinstance(column, AdhocColumn) and column.time_grain and f"columns[{i}]" not in buckets
     )
-    grain = query_grain(query)
     if grain is None or grain in buckets.values():
         return unused
     taken = next(iter(buckets.values()), None)

@@ -95,12 +95,15 @@ def _taken_by(spec: EngineSpec, values: Mapping[str, BindValue]) -> dict[str, Bi
         # A bool is an int, and stays.
         return spec.number(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else value
 
-    return {name: [*map(taken, value)] if isinstance(value, list) else taken(value) for name, value in values.items()}
+    def any_taken(value: BindValue) -> BindValue:
+        return [*map(taken, value)] if isinstance(value, list) else taken(value)
+
+    return {name: value if type(value) is str else any_taken(value) for name, value in values.items()}
 
 
 def _qmark(pieces: Sequence[str], values: Mapping[str, BindValue]) -> Rendered:
-    text = "".join("?" if i % 2 else piece for i, piece in enumerate(pieces))
-    return text, tuple(values[name] for name in pieces[1::2])
+    text = "".join(["?" if i % 2 else piece for i, piece in enumerate(pieces)])
+    return text, tuple([values[name] for name in pieces[1::2]])
 
 
 def _dollar(pieces: Sequence[str], values: Mapping[str, BindValue]) -> Rendered:

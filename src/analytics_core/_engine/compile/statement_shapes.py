@@ -17,7 +17,6 @@ from analytics_core._engine.compile.lowering.expressions import (
     MARK,
     OFFSET,
     ROWS,
-    Binds,
     KnownTexts,
     Lowering,
     Slots,
@@ -123,7 +122,6 @@ def _shape_of(plan: QueryPlan, low: Lowering, conditions: Conditions) -> Stateme
 
 def _filled(shape: StatementShape, plan: QueryPlan, low: Lowering, conditions: Conditions) -> Statement:
     """Return the statement of a plan by its shape."""
-    low = replace(low, binds=Binds())
     texts = {ROWS: str(plan.limit.rows + surplus_rows(plan)), OFFSET: str(plan.limit.offset)}
     texts.update(_written_conditions(conditions, low))
     text = "".join([texts[piece] if i % 2 else piece for i, piece in enumerate(shape.pieces)])

@@ -87,17 +87,17 @@ def epoch_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> 
     micros, tick = _micros(moment), _TICKS[time_format.encoding]
     left, kind = epoch_count(column, time_format), time_format.value_kind
     if kind is ValueKind.DECIMAL and micros % tick:
-        return TimeBound(left=left, value=Decimal(micros) / tick)
+        return TimeBound(column=left, value=Decimal(micros) / tick)
     if kind is ValueKind.FLOAT and micros % tick:
-        return TimeBound(left=left, value=micros / tick)
-    return TimeBound(left=left, value=-(-micros // tick))
+        return TimeBound(column=left, value=micros / tick)
+    return TimeBound(column=left, value=-(-micros // tick))
 
 
 def epoch_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
     """Return the equality of an epoch column; None where whole numbers cannot mean the moment."""
     bound = epoch_bound(column, time_format, moment)
     if isinstance(bound.value, int) and _micros(moment) % _TICKS[time_format.encoding]:
-        return TimeBound(left=bound.left, value=None)
+        return TimeBound(column=bound.left, value=None)
     return bound
 
 
@@ -140,7 +140,7 @@ def written_text(column: exp.Expr, time_format: TimeFormat, text_type: exp.DType
 def text_bound(column: exp.Expr, time_format: TimeFormat, parsed: TextFormat, moment: datetime) -> TimeBound | None:
     """Return the bound of a column whose texts sort as time; None when they do not, or the calendar ends."""
     first = parsed.ceil(moment) if parsed.sorts_as_time else None
-    return TimeBound(left=column, value=_written(time_format, parsed, first)) if first else None
+    return TimeBound(column=column, value=_written(time_format, parsed, first)) if first else None
 
 
 def text_equal(column: exp.Expr, time_format: TimeFormat, parsed: TextFormat, moment: datetime) -> TimeBound | None:
@@ -148,7 +148,7 @@ def text_equal(column: exp.Expr, time_format: TimeFormat, parsed: TextFormat, mo
     if not parsed.sorts_as_time:
         return None
     exact = parsed.floor(moment) == moment
-    return TimeBound(left=column, value=_written(time_format, parsed, moment) if exact else None)
+    return TimeBound(column=column, value=_written(time_format, parsed, moment) if exact else None)
 
 
 def _written(time_format: TimeFormat, parsed: TextFormat, moment: datetime) -> int | str:
@@ -194,7 +194,7 @@ class MomentComparison:
 
     def _tried(self, bound: TimeBound) -> TimeBound:
         is_cast = self.tries_casts and type(bound.left) is exp.Cast
-        return replace(bound, left=exp.TryCast(**bound.left.args)) if is_cast else bound
+        return replace(bound, column=exp.TryCast(**bound.left.args)) if is_cast else bound
 
     def _comparisons(self, *, epoch: Compare, date: Compare, text: Compare) -> Mapping[TimeEncoding, Compare]:
         zoned = {
@@ -213,20 +213,22 @@ class MomentComparison:
         }
 
     def _plain(self, column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
-        return TimeBound(left=column, value=self.write(moment))
+        return TimeBound(column=column, value=self.write(moment))
 
     def _aware(self, column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
-        return TimeBound(left=column, value=moment.replace(tzinfo=UTC))
+        return TimeBound(column=column, value=moment.replace(tzinfo=UTC))
 
     def _decoded(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
-        return TimeBound(left=self.moment(column, time_format), value=self.write(moment))
+        return TimeBound(column=self.moment(column, time_format), value=self.write(moment))
 
     def _date_bound(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
         day = ceil_day(moment)
-        return TimeBound(left=column, value=self.write_day(day)) if day else self._decoded(column, time_format, moment)
+        return (
+            TimeBound(column=column, value=self.write_day(day)) if day else self._decoded(column, time_format, moment)
+        )
 
     def _date_equal(self, column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
-        return TimeBound(left=column, value=self.write_day(moment.date()) if moment.time() == time.min else None)
+        return TimeBound(column=column, value=self.write_day(moment.date()) if moment.time() == time.min else None)
 
     def _text_bound(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
         parsed = written_format(time_format)

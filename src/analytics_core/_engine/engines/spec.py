@@ -133,12 +133,18 @@ class TimeBound:
 
     `near` are two values that the column itself can be compared with, so that an index serves: what is below the first
     lies before the moment, what is not below the second lies after it, and between them `left` decides, which cannot
-    fail. None: `left` alone decides.
+    fail. None: `left` alone decides. It is `column`, or what `decode`, which many moments share, makes of that.
     """
 
-    left: exp.Expr
+    column: exp.Expr
     value: BindValue
     near: tuple[BindValue, BindValue] | None = None
+    decode: Callable[[exp.Expr], exp.Expr] | None = None
+
+    @property
+    def left(self) -> exp.Expr:
+        """The left side as it must be written."""
+        return self.column if self.decode is None else self.decode(self.column)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

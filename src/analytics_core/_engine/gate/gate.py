@@ -237,7 +237,7 @@ class Gate:
         remembers = not (asks_others or signs_in) and decides_by_table(self._policy, *_ADMITTING)
         key = (actor, loaded.versions)
         known = self._admitted.get(key) if remembers else None
-        if known is not None and known.loaded != loaded:
+        if known is not None and known.loaded is not loaded and known.loaded != loaded:
             known = None
         if known is None:
             self._require_dataset(actor, loaded)

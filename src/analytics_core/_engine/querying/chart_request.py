@@ -35,6 +35,8 @@ _MARKS: Final = frozenset({"isNew", "datasourceWarning"})
 
 _NESTED: Final = (tuple, BaseModel)
 """What values that hold objects of a payload are."""
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+"""What most values are; it is quicker to see than that they are no model."""
 
 TranslateError = Callable[[AnalyticsError, int], AnalyticsError]
 """Gives an error of the query at a position in the terms of what was edited."""
@@ -74,7 +76,7 @@ def _keys_of(shape: BaseModel) -> list[_Key]:
         return []  # clients send all that they know of the column; its name is what counts
     found = [(shape, "", name) for name in _extra(shape)]
     for name, value in shape.__dict__.items():
-        if value and isinstance(value, _NESTED) and (inner := _keys_in(value)):
+        if value and type(value) not in _PLAIN and isinstance(value, _NESTED) and (inner := _keys_in(value)):
             field = type(shape).model_fields[name]
             found += _inside(field.serialization_alias or field.alias or name, inner)
     return found
@@ -85,7 +87,7 @@ def _keys_in(value: Any) -> list[_Key]:
         return _keys_of(value)
     found: list[_Key] = []
     for position, item in enumerate(value):
-        if isinstance(item, _NESTED) and (inner := _keys_in(item)):
+        if type(item) not in _PLAIN and isinstance(item, _NESTED) and (inner := _keys_in(item)):
             found += _inside(str(position), inner)
     return found
 

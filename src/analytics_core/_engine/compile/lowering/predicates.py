@@ -126,7 +126,7 @@ def _compare_moment(predicate: Compare, moment: datetime, low: Lowering) -> exp.
         if bound.value is None:
             return _never(bound.left, is_equal=predicate.op is Comparison.EQUAL)
         return _equal_moment(predicate, bound, low)
-    return _order_moment(left, predicate.op, time, moment, low)
+    return _order_moment(predicate, left, time, moment, low)
 
 
 def _may_be_label(expr: PlanExpr, moment: datetime) -> bool:
@@ -139,23 +139,31 @@ def _may_be_label(expr: PlanExpr, moment: datetime) -> bool:
         return False
 
 
-def _order_moment(left: exp.Expr, op: Comparison, time: TimeFormat, moment: datetime, low: Lowering) -> exp.Expr:
+def _order_moment(predicate: Compare, left: exp.Expr, time: TimeFormat, moment: datetime, low: Lowering) -> exp.Expr:
     """`>=` and `<` are the two comparisons that bounds are exact for; the others are those of the next microsecond."""
+    op = predicate.op
     after = op in (Comparison.GREATER, Comparison.LESS_OR_EQUAL)
     node = exp.GTE if op in (Comparison.GREATER, Comparison.GREATER_OR_EQUAL) else exp.LT
     bound = low.spec.time_bound(left.copy(), time, moved(moment, microseconds=1) if after else moment)
-    return _ordered(node, left, bound, low)
+    return _ordered(node, predicate.left, left, bound, low)
 
 
-def _ordered(node: type[exp.Expr], column: exp.Expr, bound: TimeBound, low: Lowering) -> exp.Expr:
+def _decoded(expr: PlanExpr, bound: TimeBound, low: Lowering) -> exp.Expr:
+    """Return the left side of a bound; where all moments share it, its text is remembered with the column's."""
+    if bound.decode is None or low.known is None or not isinstance(expr, ColumnExpr):
+        return bound.left
+    return low.known.nodes((bound.decode, expr, low.holds_types), lambda: [bound.left], low.spec)[0]
+
+
+def _ordered(node: type[exp.Expr], expr: PlanExpr, column: exp.Expr, bound: TimeBound, low: Lowering) -> exp.Expr:
     """Return `column >= moment` or `column < moment`: by the column where that decides, for its index."""
     if bound.near is None:
-        return node(this=bound.left, expression=low.binds(bound.value))
+        return node(this=_decoded(expr, bound, low), expression=low.binds(bound.value))
     first, last = bound.near
     possible, sure = (first, last) if node is exp.GTE else (last, first)
     at_all = node(this=column.copy(), expression=low.binds(possible))
     surely = node(this=column.copy(), expression=low.binds(sure))
-    exact = node(this=bound.left, expression=low.binds(bound.value))
+    exact = node(this=_decoded(expr, bound, low), expression=low.binds(bound.value))
     return exp.Paren(this=exp.And(this=at_all, expression=exp.Paren(this=exp.Or(this=surely, expression=exact))))
 
 
@@ -239,7 +247,7 @@ def _within(predicate: Within, low: Lowering) -> exp.Expr:
             continue
         column = _compared(predicate.left, low)
         bound = low.spec.time_bound(column.copy(), _time(predicate.left), moved(moment, hours=-predicate.hours))
-        sides.append(_ordered(node, column, bound, low))
+        sides.append(_ordered(node, predicate.left, column, bound, low))
     return sides[0] if len(sides) == 1 else exp.And(this=sides[0], expression=sides[1])
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from types import MappingProxyType
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -97,6 +98,10 @@ def _text_in_utc(column: exp.Expr, *, blank: bool) -> exp.Expr:
         return nodes.when((_has_offset(column), zoned), otherwise=column)
     plain = nodes.call("REPLACE", column.copy(), nodes.text("T"), nodes.text(" "))
     return nodes.when((_has_offset(column), zoned), otherwise=nodes.call("RTRIM", plain, nodes.text("Zz")))
+
+
+_as_text_in_utc = partial(_text_in_utc, blank=False)
+_as_plain_text_in_utc = partial(_text_in_utc, blank=True)
 
 
 def _has_offset(column: exp.Expr) -> exp.Expr:
@@ -203,12 +208,12 @@ _AFTER_EVERY_DATE = ":"  # the character after '9'
 def _text_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
     """Bind the shortest text: right for days, minutes, seconds and fractions alike, and at midnight for a `T`."""
     if _is_label(column):
-        return TimeBound(left=column, value=_shortest(moment))
+        return TimeBound(column=column, value=_shortest(moment))
     if time_format.strftime in _PLAIN_ISO:
         separator = "T" if "T" in time_format.strftime else " "
-        return TimeBound(left=column, value=_shortest(moment).replace(" ", separator))
-    is_midnight = moment.time() == time.min
-    return TimeBound(left=_text_in_utc(column, blank=not is_midnight), value=_shortest(moment), near=_near(moment))
+        return TimeBound(column=column, value=_shortest(moment).replace(" ", separator))
+    decode = _as_text_in_utc if moment.time() == time.min else _as_plain_text_in_utc
+    return TimeBound(column=column, value=_shortest(moment), near=_near(moment), decode=decode)
 
 
 def _is_label(column: exp.Expr) -> bool:
@@ -241,22 +246,22 @@ def _shortest(moment: datetime) -> str:
 def _text_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
     """Fill the text up to microseconds, so that a date alone equals its midnight, and cut what is finer."""
     if _is_label(column):
-        return TimeBound(left=column, value=moment.isoformat(sep=" "))
+        return TimeBound(column=column, value=moment.isoformat(sep=" "))
     if time_format.strftime in _PLAIN_ISO:
         parsed = _parsed(time_format)
-        return TimeBound(left=column, value=parsed.write(moment) if parsed.floor(moment) == moment else None)
+        return TimeBound(column=column, value=parsed.write(moment) if parsed.floor(moment) == moment else None)
     known = _text_in_utc(column, blank=True)
     missing = nodes.call(
         "SUBSTR", nodes.text(_COMPLETE_TEXT), nodes.plus(nodes.call("LENGTH", known.copy()), nodes.number(1))
     )
     full_text = _part(nodes.joined(known, missing), 1, len(_COMPLETE_TEXT))
-    return TimeBound(left=full_text, value=moment.isoformat(sep=" ", timespec="microseconds"), near=_near(moment))
+    return TimeBound(column=full_text, value=moment.isoformat(sep=" ", timespec="microseconds"), near=_near(moment))
 
 
 def _written_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
     parsed = _parsed(time_format)
     return bounds.text_bound(column, time_format, parsed, moment) or TimeBound(
-        left=_written_moment(column, time_format), value=_ceiled(parsed, moment)
+        column=_written_moment(column, time_format), value=_ceiled(parsed, moment)
     )
 
 
@@ -266,7 +271,7 @@ def _written_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) 
     if found:
         return found
     value = _moment_text(parsed, moment) if parsed.floor(moment) == moment else None
-    return TimeBound(left=_written_moment(column, time_format), value=value)
+    return TimeBound(column=_written_moment(column, time_format), value=value)
 
 
 def _ceiled(parsed: TextFormat, moment: datetime) -> str:
