@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.tenant_world import ROWS, TENANTS, TenantWorld, ask, rule, tenant_world
+
+from analytics_core.errors import FilterValueError, PayloadSchemaError
 
 OWN = {tenant: [row[0] for row in ROWS if row[1] == tenant] for tenant in TENANTS}
 NUMBERS = count(1)
@@ -66,3 +69,27 @@ def test_who_may_not_write_sql_gets_nothing_that_was_made_for_who_may(world: Ten
         query = {"columns": [column], "row_limit": next(NUMBERS)}
         result = user.charts.data({**context, "queries": [query]}).results[0]
         assert (result.failure is None) is is_allowed
+
+
+@pytest.mark.parametrize("is_saved", [True, False], ids=["saved", "ad-hoc"])
+def test_a_template_reads_the_values_of_each_question(world: TenantWorld, is_saved: bool) -> None:
+    sql = "MAX({{ filter_values('amount')[0] }})"
+    world.admin.datasets.update(1, {"metrics": [{"metric_name": "asked", "expression": sql if is_saved else "1"}]})
+    metric = "asked" if is_saved else {"expressionType": "SQL", "sqlExpression": sql, "label": "asked"}
+    for amount in (10, 20, 30, 10):
+        query = {"metrics": [metric], "filters": [{"col": "amount", "op": "==", "val": amount}]}
+        assert ask(world.admin, query).data == [{"asked": amount}]
+
+
+def test_a_fault_is_told_of_the_question_that_has_it(world: TenantWorld) -> None:
+    """Values are checked for each question, though what was made for the one before serves its shape."""
+
+    def found(value: Any) -> list[int]:
+        filters = [{"col": "amount", "op": "==", "val": value}]
+        query = {"columns": ["id"], "orderby": [["id", True]], "row_limit": 10, "filters": filters}
+        return [row["id"] for row in ask(world.user("acme"), query).data]
+
+    for value, fault in ((10, FilterValueError), (20, PayloadSchemaError), (30, FilterValueError)):
+        assert found(value) == [value // 10]
+        with pytest.raises(fault):
+            found("ten" if fault is FilterValueError else {})
