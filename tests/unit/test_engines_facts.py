@@ -9,7 +9,9 @@ from typing import Any
 from sqlglot import exp
 from tests.support.cases import for_each
 
+from analytics_core._engine.engines import nodes
 from analytics_core._engine.engines.registry import installed_engines
+from analytics_core._engine.engines.spec import dialect_of
 from analytics_core._engine.engines.types import Collation, ValueKind
 
 REGISTRY = installed_engines(())
@@ -156,3 +158,11 @@ def test_more_than_a_thousand_members_are_bound_as_one_list(name: str, count: in
     node = ENGINES[name].in_list(exp.column("a"), members, ValueKind.INTEGER, bind)
     assert (bound == [list(members)], isinstance(node, exp.In)) == (is_array, not is_array)
     assert len(bound) == (1 if is_array else count)
+
+
+@for_each("engine", sorted(ENGINES))
+def test_literals_are_quoted_as_the_dialect_does(engine: str) -> None:
+    spec = ENGINES[engine]
+    generator = dialect_of(spec.dialect).generator()
+    for text in (f"a{chr(code)}b" for code in range(1, 256)):
+        assert generator.generate(nodes.text(text)) in spec.literal(text)

@@ -65,7 +65,8 @@ def written(
 ) -> Statement:
     """Return the statement of a text whose bound values are marked."""
     pieces, values = text.split(MARK), binds.values
-    literals = {id(value): spec.literal(value) for value in values.values()}
+    written_once = {id(value): value for value in values.values()}
+    literals = {key: spec.literal(value) for key, value in written_once.items()}
     display_sql = "".join([literals[id(values[piece])] if i % 2 else piece for i, piece in enumerate(pieces)])
     style = _STYLES[spec.paramstyle]
     sql, parameters = style(pieces, _taken_by(spec, binds.values)) if binds_values else style([display_sql], {})

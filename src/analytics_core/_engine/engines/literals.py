@@ -13,8 +13,8 @@ from sqlglot.dialects.dialect import Dialect
 from analytics_core._engine.engines import nodes
 from analytics_core._engine.engines.spec import BindValue
 
-_PLAIN: Final = re.compile(r"[A-Za-z0-9 _.,:;+-]*")
-"""Text that every engine quotes alike; it saves asking the dialect."""
+_PLAIN: Final = re.compile(r"[ -&(-\[\]-~]*")
+"""ASCII without quotes and backslashes, which every engine quotes alike; it saves asking the dialect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ _MARKS: Final = frozenset({"isNew", "datasourceWarning"})
 
 _NESTED: Final = (tuple, BaseModel)
 """What values that hold objects of a payload are."""
-_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+_PLAIN: Final = frozenset({str, int, float, bool, dict, type(None)})
 """What most values are; it is quicker to see than that they are no model."""
 
 TranslateError = Callable[[AnalyticsError, int], AnalyticsError]
