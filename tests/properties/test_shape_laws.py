@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -115,7 +116,7 @@ class Road:
         for query in context.queries:
             found.append(f"{query!r} {sorted(query.model_fields_set)} {query.written('columns')}")
             try:
-                plan = plan_query(query, scope_of(view), self._request)
+                plan = plan_query(query, replace(scope_of(view), recalls=view is self._view), self._request)
                 found.append(f"{plan!r}\n{compiled(plan)!r}")
             except AnalyticsError as error:
                 found.append(f"{type(error).__name__}: {error}")

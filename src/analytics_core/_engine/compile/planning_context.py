@@ -216,7 +216,7 @@ class PlanningContext:
 
     `template_range` gives the query's range once a template that reads it was rendered, before that None.
     `only_listed` says that who asks may not write SQL: fragments of the query use listed functions only. `charge` is
-    told of each fragment of the query that is parsed anew.
+    told of each fragment of the query that is parsed anew. `recalls`: parts of the query may have been planned before.
     """
 
     view: DatasetView
@@ -228,12 +228,15 @@ class PlanningContext:
     advanced_types: Mapping[str, AdvancedDataType] = field(default_factory=dict)
     only_listed: bool = False
     charge: Callable[[str], None] | None = None
+    recalls: bool = False
 
     def recalled(self, parts: tuple[Any, ...], more: Hashable, make: Callable[[], Made]) -> Made:
         """Return what is made of parts of a query that are no values of its filters, or was made of the very same.
 
         A template may give something else each time: of parts that may hold one it is made anew.
         """
+        if not self.recalls:
+            return make()
         key = (more, self.only_listed)
         recalled: Made | None = self.view.parts.get(parts, key)
         if recalled is not None:

@@ -261,6 +261,7 @@ class ChartRequest:
             as the form of a chart; None: of nothing.
         form: the form data that the answer is drawn by; None where nothing says how.
         extra_bundle: gives what notebooks show of the answer beside its rows; None: nothing.
+        is_of_known_shape: a payload with other values was read before, so that it pays to remember what is made.
     """
 
     actor: Actor
@@ -277,11 +278,20 @@ class ChartRequest:
     translate_error: TranslateError | None = None
     form: Mapping[str, Any] | None = None
     extra_bundle: ExtraBundle | None = None
+    is_of_known_shape: bool = False
 
     def on(self, context: ChartDataQueryContext) -> ChartRequest:
         """Return the same request for another query context."""
         queries = requested_queries(context)
-        return replace(self, context=context, queries=queries, digest=None, force=context.force, translate_error=None)
+        return replace(
+            self,
+            context=context,
+            queries=queries,
+            digest=None,
+            force=context.force,
+            translate_error=None,
+            is_of_known_shape=False,
+        )
 
     def rejection(self, error: AnalyticsError, position: int) -> AnalyticsError:
         """Return an error of one of the queries, in the terms of what the context was made of."""

@@ -19,6 +19,7 @@ from analytics_core._engine.compile.planning_context import (
     table_of,
     time_format,
 )
+from analytics_core._engine.compile.render import compile_plan
 from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.compile.statement_shapes import StatementShapes
 from analytics_core._engine.engines.bounds import written_format
@@ -76,11 +77,13 @@ class Preparer:
             advanced_types=self._advanced_types,
             only_listed=not request.writes_sql,
             charge=chart_request.budget.take_sql if chart_request.budget else None,
+            recalls=chart_request.is_of_known_shape,
         )
         plan = plan_query(query, scope, request)
         if templates.counts_seconds:
             plan = replace(plan, counts_seconds=True)
-        statement = self._shapes.compile(plan, view.spec, view.known)
+        compiled = self._shapes.compile if chart_request.is_of_known_shape else compile_plan
+        statement = compiled(plan, view.spec, view.known)
         return PreparedQuery(
             query=query,
             plan=plan,

@@ -30,8 +30,8 @@ _SHALLOW = 60
 _LONGEST_SHAPE: Final = 100_000
 """Bytes of the JSON of a shape; longer ones are not remembered."""
 
-_Known = tuple[ChartDataQueryContext, tuple[RequestedQuery, ...], bytes]
-"""What is remembered of a payload: its context, the queries of it, and its digest."""
+_Known = tuple[ChartDataQueryContext, tuple[RequestedQuery, ...], bytes, bool]
+"""What is remembered of a payload: its context, the queries of it, its digest, and whether its shape was known."""
 
 
 class ContextReader:
@@ -59,11 +59,11 @@ class ContextReader:
             PayloadError: it is none, asks nothing, or holds keys that nobody reads and is `strict`.
             LimitError: it asks too much.
         """
-        digest = None
+        digest, is_of_known_shape = None, False
         if isinstance(payload, ChartDataQueryContext) or (encoded := _encoded(payload)) is None:
             context, queries = self._checked(_parsed(payload), strict=strict)
         else:
-            context, queries, digest = self._known_or_read(payload, encoded, strict=strict)
+            context, queries, digest, is_of_known_shape = self._known_or_read(payload, encoded, strict=strict)
         return ChartRequest(
             actor=actor,
             now=now,
@@ -72,6 +72,7 @@ class ContextReader:
             digest=digest,
             force=context.force,
             strict=strict,
+            is_of_known_shape=is_of_known_shape,
         )
 
     def _known_or_read(self, payload: Payload, encoded: bytes, *, strict: bool) -> _Known:
@@ -84,23 +85,25 @@ class ContextReader:
             if not isinstance(payload, Mapping):
                 payload = content_of(payload, None, shape=_SHAPE)
                 check_text(payload, shape=_SHAPE)
-            known = (*self._checked(self._of_shape(payload), strict=strict), digest)
+            context, is_of_known_shape = self._of_shape(payload)
+            known = (*self._checked(context, strict=strict), digest, is_of_known_shape)
             self._known.put((digest, strict), known)
         return known
 
-    def _of_shape(self, payload: Mapping[str, Any]) -> ChartDataQueryContext:
-        """Return the context of a payload whose text was checked: where one of its shape was read, it reads values."""
+    def _of_shape(self, payload: Mapping[str, Any]) -> tuple[ChartDataQueryContext, bool]:
+        """Return the context of a payload whose text was checked, and whether it was read by one of its shape."""
         shape = shape_of(payload)
         encoded = None if shape is None else _encoded(shape)
         if encoded is None or len(encoded) > _LONGEST_SHAPE:
-            return parse_query_context(payload, text_is_checked=True)
+            return parse_query_context(payload, text_is_checked=True), False
         digest = _digest(encoded)
         like = self._shapes.get(digest)
         context = None if like is None else with_values(like, payload)
-        if context is None:
-            context = parse_query_context(payload, text_is_checked=True)
-            self._shapes.put(digest, context)
-        return context
+        if context is not None:
+            return context, True
+        context = parse_query_context(payload, text_is_checked=True)
+        self._shapes.put(digest, context)
+        return context, False
 
     def _checked(
         self, context: ChartDataQueryContext, *, strict: bool
