@@ -19,10 +19,11 @@ from tests.support.any_payload import (
     MOMENTS,
     NUMBER_VALUES,
     RANGES,
+    SOUND_FILTERS,
     TEXTS,
     contexts,
 )
-from tests.support.planning import ENGINES, NOW, scope_of, view_of
+from tests.support.planning import ENGINES, NOW, scope_of, stored, view_of
 
 from analytics_core._engine.compile.planner import PlanRequest, plan_query
 from analytics_core._engine.compile.planning_context import DatasetView
@@ -41,10 +42,17 @@ ANNA = Actor(user=User(id=2, username="anna"))
 OTHER_RANGES = st.one_of(st.sampled_from(RANGES), st.sampled_from(["2023-05-06 : 2024-01-01 12:30:00", "now : "]))
 
 
+DECIDING = st.sampled_from(
+    [None, [None], [1, None], ["Bonn", None], ["Bonn", "Köln"], [1, 2], 5, "5", 0.5, 2**63, "2024-01-01", "50%\\", "é"]
+)
+"""Values whose kind, number or letters may decide how a condition is written, and what is known of its column."""
+
+
 def _other(draw: Callable[[st.SearchStrategy[Any]], Any], value: Any) -> Any:
     """Draw another value, mostly of the same type: one that filters of the same column take."""
-    if draw(st.integers(0, 9)) == 9:
-        return draw(ANY_VALUE)
+    dice = draw(st.integers(0, 9))
+    if dice > 7:
+        return draw(DECIDING if dice == 8 else ANY_VALUE)
     if isinstance(value, list):
         return [_other(draw, member) for member in value]
     if isinstance(value, str):
@@ -52,10 +60,36 @@ def _other(draw: Callable[[st.SearchStrategy[Any]], Any], value: Any) -> Any:
     return value if value is None or isinstance(value, bool) else draw(NUMBER_VALUES)
 
 
+SOUND = st.builds(
+    lambda query, filters: {"queries": [{**query, "filters": filters}]},
+    st.fixed_dictionaries(
+        {
+            "columns": st.lists(st.sampled_from(["city", "quantity", "price", "ordered_at"]), min_size=1, unique=True),
+            "metrics": st.sampled_from([None, [], ["count"], ["total", "half"]]),
+        },
+        optional={
+            "orderby": st.lists(st.tuples(st.sampled_from(["city", "quantity"]), st.booleans()), max_size=1),
+            "row_limit": st.integers(0, 20_000),
+            "row_offset": st.integers(0, 2),
+            "series_columns": st.sampled_from([["city"], ["quantity"]]),
+            "series_limit": st.integers(1, 3),
+        },
+    ),
+    st.lists(
+        st.builds(
+            lambda item, more: {**item, **more}, SOUND_FILTERS, st.fixed_dictionaries({}, optional={"val": DECIDING})
+        ),
+        min_size=1,
+        max_size=2,
+    ),
+)
+"""Contexts that are mostly sound, with values that are not always."""
+
+
 @st.composite
 def payloads_of_one_shape(draw: Callable[[st.SearchStrategy[Any]], Any]) -> list[dict[str, Any]]:
     """Draw payloads that differ in values alone."""
-    first = draw(contexts())
+    first = draw(contexts() | SOUND)
     found = [first]
     for _ in range(3):
         queries = first.get("queries")
@@ -70,7 +104,7 @@ def _with_other_values(draw: Callable[[st.SearchStrategy[Any]], Any], query: Any
         return query
     changed = dict(query)
     for name in {"row_limit", "row_offset"} & query.keys():
-        changed[name] = draw(COUNTS)
+        changed[name] = draw(COUNTS | st.sampled_from([0, 1, 9_999, 20_000]))
     if "time_range" in query:
         changed["time_range"] = draw(OTHER_RANGES)
     if isinstance(query.get("filters"), list):
@@ -128,7 +162,7 @@ def _read(reader: ContextReader, payload: dict[str, Any]) -> ChartDataQueryConte
 
 
 def _view(engine: str) -> DatasetView:
-    return view_of(engine, columns=COLUMNS, metrics=SAVED)
+    return view_of(engine, columns=stored(COLUMNS), metrics=SAVED)
 
 
 @pytest.mark.slow
@@ -140,3 +174,17 @@ def test_other_values_of_a_shape_give_what_they_give_anew(
     road = Road(engine, rules)
     for payload in payloads:
         assert road.outcomes(payload) == road.fresh_outcomes(payload)
+
+
+@pytest.mark.parametrize("engine", ENGINES.names())
+def test_values_that_decide_where_a_condition_stands_are_of_another_shape(engine: str) -> None:
+    """A pattern that ends in a lone escape may fail on some rows: it stands behind the fence of the rules."""
+    road = Road(engine, RULE)
+    texts = set()
+    for number, pattern in enumerate(("B%", "K%", "B\\", "K%", "K\\")):
+        filters = [{"col": "city", "op": "LIKE", "val": pattern}]
+        payload = {"queries": [{"metrics": ["count"], "filters": filters, "row_limit": 10 + number}]}
+        found = road.outcomes(payload)
+        assert found == road.fresh_outcomes(payload)
+        texts.add(len(found[1]))
+    assert len(texts) > 1
