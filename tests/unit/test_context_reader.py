@@ -96,6 +96,22 @@ def test_a_changed_payload_is_another_one() -> None:
     )
 
 
+def test_of_a_known_shape_the_values_alone_are_read() -> None:
+    reader = ContextReader(most_queries=5)
+    queries = [{"columns": ["a"], "filters": [{"col": "a", "op": "==", "val": value}]} for value in (1, 2)]
+    first, second = (read(reader, {"queries": [query], "form_data": {"n": n}}) for n, query in enumerate(queries))
+    assert (first.is_of_known_shape, second.is_of_known_shape) == (False, True)
+    assert second.context.queries[0].columns is first.context.queries[0].columns
+    assert second.context == parse_query_context({"queries": [queries[1]], "form_data": {"n": 1}})
+
+
+def test_a_long_payload_is_remembered_for_no_other_one() -> None:
+    reader = ContextReader(most_queries=5)
+    filters = [{"col": "a", "op": "IN", "val": ["x" * 100] * 1_000}]
+    requests = [read(reader, {"queries": [{"filters": filters, "row_limit": limit}]}) for limit in (1, 2, 3)]
+    assert not any(request.is_of_known_shape for request in requests)
+
+
 def test_a_context_with_more_queries_than_allowed_is_refused_however_it_is_given() -> None:
     query = {"columns": ["a"]}
     reader = ContextReader(most_queries=2)

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, starmap
 from operator import is_
+from typing import Final
 
 from analytics_core._engine.compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series
 from analytics_core._engine.compile.lowering.expressions import (
@@ -32,6 +33,9 @@ from analytics_core._engine.engines.types import ValueKind
 from analytics_core._tools.memo import IdentityMemo
 
 Conditions = tuple[tuple[Predicate, ...], ...]
+
+_LONGEST: Final = 100_000
+"""Characters of a text that is remembered, without those of its conditions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +65,8 @@ class StatementShapes:
         shape = self._shapes.get(objects, key)
         if shape is None:
             shape = _shape_of(plan, low, conditions)
-            self._shapes.put(objects, key, shape)
+            if sum(map(len, shape.pieces)) <= _LONGEST:
+                self._shapes.put(objects, key, shape)
         return _filled(shape, plan, low, conditions)
 
 

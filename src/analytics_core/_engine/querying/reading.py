@@ -27,8 +27,8 @@ LISTS_OF_VALUES: Final = 4
 _SHALLOW = 60
 """So few brackets cannot nest too deeply."""
 
-_LONGEST_SHAPE: Final = 100_000
-"""Bytes of the JSON of a shape; longer ones are not remembered."""
+_LONGEST: Final = 100_000
+"""Bytes of the JSON of a payload that is remembered for others of its shape."""
 
 _Known = tuple[ChartDataQueryContext, tuple[RequestedQuery, ...], bytes, bool]
 """What is remembered of a payload: its context, the queries of it, its digest, and whether its shape was known."""
@@ -85,7 +85,10 @@ class ContextReader:
             if not isinstance(payload, Mapping):
                 payload = content_of(payload, None, shape=_SHAPE)
                 check_text(payload, shape=_SHAPE)
-            context, is_of_known_shape = self._of_shape(payload)
+            if len(encoded) > _LONGEST:
+                context, is_of_known_shape = parse_query_context(payload, text_is_checked=True), False
+            else:
+                context, is_of_known_shape = self._of_shape(payload)
             known = (*self._checked(context, strict=strict), digest, is_of_known_shape)
             self._known.put((digest, strict), known)
         return known
@@ -94,7 +97,7 @@ class ContextReader:
         """Return the context of a payload whose text was checked, and whether it was read by one of its shape."""
         shape = shape_of(payload)
         encoded = None if shape is None else _encoded(shape)
-        if encoded is None or len(encoded) > _LONGEST_SHAPE:
+        if encoded is None:
             return parse_query_context(payload, text_is_checked=True), False
         digest = _digest(encoded)
         like = self._shapes.get(digest)
