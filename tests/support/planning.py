@@ -42,10 +42,12 @@ COLUMNS = (
     DatasetColumn(
         column_name="size", type="VARCHAR(10)", expression="CASE WHEN quantity > 5 THEN 'big' ELSE 'small' END"
     ),
+    DatasetColumn(column_name="growth", type="DOUBLE", expression="LN(quantity)"),
 )
 METRICS = (
     DatasetMetric(metric_name="orders", expression="COUNT(*)"),
     DatasetMetric(metric_name="turnover", expression="SUM(price * quantity)"),
+    DatasetMetric(metric_name="entropy", expression="SUM(price * LN(quantity))"),
 )
 
 

@@ -166,7 +166,7 @@ _NEVER_CLOSED = (exp.Dot, exp.Escape, exp.PropertyEQ, exp.Kwarg)
 
 # ---------------------------------------------------------------------------------------------------- row rules
 @for_each("engine", NAMES)
-@for_each("where", ["1 = 1 OR 2 = 2", "id > 1 -- ", "NOT id > 1 OR 1 = 1", "id = 1 OR id = 2 AND id = 3"])
+@for_each("where", ["LN(1) = 1 OR 2 = 2", "LN(id) > 1 -- ", "NOT LN(id) > 1 OR 1 = 1", "id = 1 OR LN(id) = 3"])
 def test_no_condition_of_a_user_widens_a_row_rule(engine: str, where: str) -> None:
     rules = [RowFilter(name="eu", clause="country = 'EU' OR id = 7")]
     made = statement(
@@ -186,6 +186,19 @@ def test_no_condition_of_a_user_widens_a_row_rule(engine: str, where: str) -> No
     assert rule.this.expression.expression.this == "7", "rules are tested before what a user writes"
     assert isinstance(condition, exp.Paren)
     assert "7" not in condition.sql()
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "mysql", "postgresql", "sqlite"])
+@for_each("where", ["1 = 1 OR 2 = 2", "id > 1 -- ", "NOT id > 1 OR 1 = 1", "id = 1 OR id = 2 AND id = 3"])
+def test_no_condition_that_fails_on_no_row_widens_a_row_rule(engine: str, where: str) -> None:
+    rules = [RowFilter(name="eu", clause="country = 'EU' OR id = 7")]
+    query = {"columns": ["city"], "metrics": ["orders"], "extras": {"where": where}}
+    made = statement(query, engine, row_filters=rules)
+    both = parsed(made.display_sql, engine).args["where"].this
+    assert isinstance(both, exp.And)
+    assert [type(both.this), type(both.expression)] == [exp.Paren, exp.Paren]
+    assert isinstance(both.this.this, exp.Or)
+    assert ["7" in side.sql() for side in (both.this, both.expression)].count(True) == 1
 
 
 @for_each("engine", JOINING)
@@ -334,7 +347,7 @@ def test_a_function_that_is_written_as_an_operator_stands_in_parentheses() -> No
 def test_an_explanation_has_every_clause_with_its_values_and_origin(engine: str) -> None:
     query: dict[str, Any] = {
         **PAYLOADS["months"],
-        "extras": {"where": "id > 1", "having": "COUNT(*) > 1"},
+        "extras": {"where": "LN(id) > 1", "having": "COUNT(*) > 1"},
         "row_offset": 3,
         "orderby": [["city", False]],
     }
@@ -607,7 +620,7 @@ def test_a_page_of_skipped_rows_that_is_read_in_two_parts_counts_those_it_skips(
     assert text.endswith("IS NULL LIMIT 2) AS skipped))) AS page ORDER BY page.c0 DESC NULLS LAST LIMIT 6")
 
 
-@for_each(("where", "splits"), [("", True), ("1 / id > 0", False)])
+@for_each(("where", "splits"), [("", True), ("LN(id) > 0", False)])
 def test_permitted_rows_that_are_read_whole_are_not_split(where: str, splits: bool) -> None:
     query = {"columns": ["n"], "orderby": [["n", True]], "row_limit": 5, "extras": {"where": where}}
     view = view_of("mysql", columns=stored(REFLECTED), main_dttm_col="at")
@@ -647,7 +660,7 @@ def test_an_explanation_tells_the_rules_inside_a_virtual_dataset() -> None:
     (clause,) = plan({"columns": ["id"]}, row_filters=[RowFilter(name="own", clause="country = 'DE'")]).where
     source = check_select("SELECT * FROM orders -- all of them", spec=spec_of("sqlite"), place="d")
     view = view_of("sqlite", replace(source, rules=(RelationRule(position=0, relation="orders", clauses=(clause,)),)))
-    found = explained({"columns": ["id"], "extras": {"where": "1 / id > 0"}}, view)
+    found = explained({"columns": ["id"], "extras": {"where": "LN(id) > 0"}}, view)
     assert found["fence"] == ["the permitted rows of orders are read before the rest"]
     assert found["from orders"] == ["(country = 'DE')"]
     assert "fence" not in explained({"columns": ["id"]}, view)

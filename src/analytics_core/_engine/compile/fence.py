@@ -2,8 +2,8 @@
 
 Whether an error comes is itself an answer: `1 / (id - 4) > 0` fails if row 4 exists, permitted or not, where an engine
 tests it before the rule. Safe conditions stand with the rules, so that indexes serve them. Allow-lists say what is
-safe: comparisons of a stored column with bound values of its own type; what a user wrote, casts, our own conversions of
-encoded dates and calculated columns may fail.
+safe: comparisons of a stored column with bound values of its own type, and SQL of operations that fail on no row of the
+engine (`totality.py`); all other SQL, and our own conversions of encoded dates, may fail.
 """
 
 from __future__ import annotations
@@ -42,9 +42,12 @@ from analytics_core._engine.compile.plan import (
     SqlSource,
     Within,
     columns_of,
+    innermost,
 )
+from analytics_core._engine.compile.totality import Totality, meets_value, typed_sql
 from analytics_core._engine.engines.nodes import quoted
 from analytics_core._engine.engines.spec import BindValue, EngineSpec, TimeBound
+from analytics_core._engine.engines.totals import NOTHING_IS_TOTAL, TotalOperations, Values
 from analytics_core._engine.engines.types import TimeFormat, ValueKind
 from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.models.enums import Aggregate
@@ -103,6 +106,22 @@ def fences_relations(plan: QueryPlan, spec: EngineSpec) -> bool:
         and all(safety.of_groups(clause.predicate) for clause in plan.having)
         and all(map(safety.of_expr, exprs))
     )
+
+
+def typed_fragments(plan: QueryPlan, spec: EngineSpec) -> Mapping[FragmentExpr, str]:
+    """Return the SQL that fails on no row as the engine is sent it beside row rules; the rules are sent as they are."""
+    if not plan.row_rules or spec.total is None:
+        return {}
+    stored = _safety(plan, spec).stored
+    limit, clauses = plan.series_limit, (*plan.where, *plan.having, *plan.row_rules)
+    rules = set(_exprs_of(clause.predicate for clause in clauses if clause.is_row_rule))
+    exprs = [*(output.expr for output in plan.outputs), *(term.expr for term in plan.order)]
+    exprs += [limit.metric] if limit and limit.metric is not None else []
+    exprs += _exprs_of(clause.predicate for clause in clauses)
+    fragments = {one for one in map(innermost, exprs) if isinstance(one, FragmentExpr)} - rules
+    computed = [(one, one.tree) for one in fragments if one.tree is not None and not is_plain_metric(one.tree)]
+    found = {one: typed_sql(tree, spec, stored) for one, tree in computed}
+    return {one: sql for one, sql in found.items() if sql is not None}
 
 
 def _fence(
@@ -174,6 +193,11 @@ class Safety:
     spec: EngineSpec
     stored: Mapping[str, str]
 
+    @property
+    def total(self) -> TotalOperations:
+        """What never fails on the engine."""
+        return self.spec.total or NOTHING_IS_TOTAL
+
     def of_condition(self, predicate: Predicate) -> bool:
         """Tell whether a condition in WHERE is safe."""
         check = _CONDITIONS.get(type(predicate))
@@ -183,10 +207,21 @@ class Safety:
         """Tell whether an expression in SELECT, GROUP BY or ORDER BY is safe."""
         if isinstance(expr, OthersExpr):
             return self.of_expr(expr.source)
+        if isinstance(expr, FragmentExpr) and not is_plain_metric(expr.tree):
+            return Totality(self.spec, self.stored).of_groups(expr.tree)
+        if isinstance(expr, AggregateExpr) and isinstance(expr.source, FragmentExpr):
+            return _gathers(expr.aggregate, expr.source, self)
         if not self.stored or not _is_safe(expr):
             return False
         names = columns_of(expr)
         return names is not None and self.stored.keys() >= set(names)
+
+    def of_rows(self, fragment: FragmentExpr) -> Values | None:
+        """Return what SQL gives on any row; None where it may fail, or is compared as another kind than it gives."""
+        found = None if fragment.values or fragment.time else Totality(self.spec, self.stored).of_rows(fragment.tree)
+        if found is None or self.total.takes_anything or fragment.kind is ValueKind.UNKNOWN:
+            return found
+        return found if fragment.kind is found.kind or (fragment.kind.is_numeric and found.kind.is_numeric) else None
 
     def is_stored(self, expr: PlanExpr) -> TypeGuard[ColumnExpr]:
         """Tell whether an expression is a stored column."""
@@ -205,9 +240,23 @@ class Safety:
         """Tell whether a condition in HAVING is safe: it is tested on groups alone, and what it groups is safe."""
         match predicate:
             case Compare() | InValues() | IsNull() | IsTruth() | Match():
-                return self.of_expr(predicate.left) and not isinstance(predicate.left, ColumnExpr | BucketExpr)
+                return self.of_expr(predicate.left) and _is_of_groups(predicate.left)
         fragment = getattr(predicate, "fragment", None)
         return isinstance(fragment, FragmentExpr) and self.of_expr(fragment)
+
+
+def _is_of_groups(expr: PlanExpr) -> bool:
+    """Tell whether groups alone have what an expression gives: a key may be tested before rows are grouped."""
+    if isinstance(expr, FragmentExpr):
+        return expr.tree is not None and expr.tree.find(exp.AggFunc) is not None
+    return not isinstance(expr, ColumnExpr | BucketExpr)
+
+
+def _gathers(aggregate: Aggregate, source: FragmentExpr, safety: Safety) -> bool:
+    values = safety.of_rows(source)
+    if values is None or safety.total.takes_anything:
+        return values is not None
+    return aggregate not in (Aggregate.SUM, Aggregate.AVG) or values.kind.is_numeric or values.kind is ValueKind.BOOLEAN
 
 
 def _is_safe(expr: PlanExpr) -> bool:
@@ -227,8 +276,25 @@ def _is_safe(expr: PlanExpr) -> bool:
 
 
 # -------------------------------------------------------------------------------------------------------- conditions
+def _condition(predicate: Condition, safety: Safety) -> bool:
+    return (
+        not predicate.fragment.values
+        and Totality(safety.spec, safety.stored).of_rows(predicate.fragment.tree) is not None
+    )
+
+
+def _meets(left: FragmentExpr, values: Iterable[BindValue], safety: Safety) -> bool:
+    """Tell whether SQL that fails on no row is compared with values of the kind that it gives."""
+    found, total = safety.of_rows(left), safety.total
+    if found is None or total.takes_anything:
+        return found is not None and not any(isinstance(value, datetime) for value in values)
+    return all(meets_value(found, value, any_digits=total.most_digits is None) for value in values)
+
+
 def _compare(predicate: Compare, safety: Safety) -> bool:
     left, value, spec = predicate.left, predicate.value, safety.spec
+    if isinstance(left, FragmentExpr):
+        return _meets(left, [value], safety)
     if not safety.is_stored(left):
         return False
     if not isinstance(value, datetime):
@@ -241,6 +307,8 @@ def _compare(predicate: Compare, safety: Safety) -> bool:
 
 def _membership(predicate: InValues, safety: Safety) -> bool:
     left, equal = predicate.left, safety.spec.time_equal
+    if isinstance(left, FragmentExpr):
+        return _meets(left, predicate.values, safety)
     return safety.is_stored(left) and all(
         _is_bare(left, value, equal, safety) if isinstance(value, datetime) else _is_of_kind(value, left, safety)
         for value in predicate.values
@@ -301,11 +369,16 @@ def _is_bare(left: ColumnExpr, moment: datetime, bound_of: BoundOf, safety: Safe
 
 
 def _null(predicate: IsNull, safety: Safety) -> bool:
+    if isinstance(predicate.left, FragmentExpr):
+        return safety.of_rows(predicate.left) is not None
     return safety.is_stored(predicate.left)
 
 
 def _truth(predicate: IsTruth, safety: Safety) -> bool:
     left = predicate.left
+    if isinstance(left, FragmentExpr):
+        values = safety.of_rows(left)
+        return values is not None and values.kind is ValueKind.BOOLEAN
     if not safety.is_stored(left):
         return False
     return (left.kind is ValueKind.BOOLEAN or left.kind.is_numeric) and safety.has_type(left)
@@ -323,6 +396,7 @@ def _members(predicate: AnyOf | AllOf, safety: Safety) -> bool:
 
 
 _CONDITIONS: Mapping[type, Callable[[Any, Safety], bool]] = {
+    Condition: _condition,
     Compare: _compare,
     InValues: _membership,
     IsNull: _null,

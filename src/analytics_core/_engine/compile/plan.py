@@ -125,6 +125,12 @@ def columns_of(expr: PlanExpr) -> tuple[str, ...] | None:
     return columns_of(expr.source)
 
 
+def innermost(expr: PlanExpr) -> PlanExpr:
+    """Return the column or SQL that an expression is made of; the expression itself where there is none."""
+    source = getattr(expr, "source", None)
+    return expr if source is None else innermost(source)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMoment:
     """How what an output fetches becomes the moments that are shown: read by `time`, then moved by `hours`.

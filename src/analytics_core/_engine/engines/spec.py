@@ -27,6 +27,7 @@ from analytics_core.models.enums import TimeGrain
 if TYPE_CHECKING:
     from analytics_core._engine.engines.costs import CostEstimates
     from analytics_core._engine.engines.partitions import PartitionReader
+    from analytics_core._engine.engines.totals import TotalOperations
 
 Refuse = Callable[[str], QueryError]
 """Makes the caller's error from what is wrong; the caller adds the place."""
@@ -268,6 +269,7 @@ class EngineSpec:
     Attributes:
         guards: what the gate must know of it.
         syntax: where its dialect means something else than the parser believes.
+        total: what never fails on any row, so that it needs no fence beside row rules; None: nothing was tried.
         name: ours, for example `postgresql`.
         aliases: further SQLAlchemy backend names that it serves (`mysql` serves `mariadb`).
         label: as people write it, for messages.
@@ -342,6 +344,7 @@ class EngineSpec:
     guards: Guards
     error_patterns: tuple[ErrorPattern, ...]
     syntax: Syntax = STANDARD_SYNTAX
+    total: TotalOperations | None = None
     aliases: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
     registered_as: Mapping[str, str] = field(default_factory=dict, hash=False)

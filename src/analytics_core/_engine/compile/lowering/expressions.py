@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 
 from sqlglot import exp
@@ -19,6 +19,7 @@ from analytics_core._engine.compile.plan import (
     PlanExpr,
     Predicate,
     QueryPlan,
+    innermost,
 )
 from analytics_core._engine.engines.nodes import number, quoted
 from analytics_core._engine.engines.spec import BindValue, EngineSpec, dialect_of
@@ -108,9 +109,9 @@ class Lowering:
     """The engine, the values bound so far, and the alias of the source with which columns are qualified.
 
     `fences_relations`: row rules inside the SQL of a virtual dataset stand behind fences of their own. `holds_types`:
-    columns are compared as their declared types; what somebody said of a type must not decide about an error. `known`:
-    texts are taken from there instead of nodes that would be printed again; None: all are nodes. `slots`: conditions go
-    there, and marks stand for them.
+    columns are compared as their declared types; what somebody said of a type must not decide about an error. `typed`:
+    SQL of users in which columns are read so. `known`: texts are taken from there instead of nodes that would be
+    printed again; None: all are nodes. `slots`: conditions go there, and marks stand for them.
     """
 
     spec: EngineSpec
@@ -118,6 +119,7 @@ class Lowering:
     alias: str
     fences_relations: bool = True
     holds_types: bool = False
+    typed: Mapping[FragmentExpr, str] = field(default_factory=dict)
     known: KnownTexts | None = None
     slots: Slots | None = None
 
@@ -126,20 +128,18 @@ class Lowering:
 
         Columns are made as quickly as found. No text is remembered of SQL, of which payloads bring any amount.
         """
-        if self.known is None or isinstance(expr, ColumnExpr) or isinstance(_innermost(expr), FragmentExpr):
+        if self.known is None or isinstance(expr, ColumnExpr) or isinstance(innermost(expr), FragmentExpr):
             return make()
         return self.known.nodes((use, expr), make, self.spec)
+
+    def sql_of(self, fragment: FragmentExpr) -> str:
+        """Return the SQL of a user as it is sent."""
+        return self.typed.get(fragment, fragment.sql)
 
     @property
     def series_alias(self) -> str:
         """The name under which the best series are joined; never the source's own."""
         return "series_limit" if self.alias.casefold() != "series_limit" else "series_limit_"
-
-
-def _innermost(expr: PlanExpr) -> PlanExpr:
-    """Return the column or SQL that an expression is made of; the expression itself where there is none."""
-    source = getattr(expr, "source", None)
-    return expr if source is None else _innermost(source)
 
 
 def _column(name: str, low: Lowering) -> exp.Column:
@@ -161,7 +161,8 @@ def raw(expr: ColumnExpr | FragmentExpr, low: Lowering) -> exp.Expr:
     if isinstance(expr, ColumnExpr):
         return _column(expr.name, low) if low.known is None else low.known.column(expr.name, low)
     closed = isinstance(expr.tree, _ATOMS) and not isinstance(expr.tree, exp.Binary)  # AND is a function to sqlglot
-    return exp.Var(this=expr.sql if closed else f"({expr.sql})")
+    sql = low.sql_of(expr)
+    return exp.Var(this=sql if closed else f"({sql})")
 
 
 def is_constant(expr: PlanExpr) -> bool:

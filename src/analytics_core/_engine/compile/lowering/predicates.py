@@ -261,7 +261,7 @@ def moved(moment: datetime, *, hours: int = 0, microseconds: int = 0) -> datetim
 
 def _condition(predicate: Condition, low: Lowering) -> exp.Expr:
     fragment = predicate.fragment
-    return exp.Paren(this=exp.Var(this=_with_values(fragment, low) if fragment.values else fragment.sql))
+    return exp.Paren(this=exp.Var(this=_with_values(fragment, low) if fragment.values else low.sql_of(fragment)))
 
 
 def _with_values(fragment: FragmentExpr, low: Lowering) -> str:

@@ -12,7 +12,14 @@ from dataclasses import replace
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from analytics_core._engine.compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series, fences_relations
+from analytics_core._engine.compile.fence import (
+    Fence,
+    FenceForm,
+    fence_of_plan,
+    fence_of_series,
+    fences_relations,
+    typed_fragments,
+)
 from analytics_core._engine.compile.fragments.sql_nodes import table_nodes
 from analytics_core._engine.compile.lowering.expressions import (
     MARK,
@@ -78,6 +85,7 @@ def begin_lowering(
         alias=source_alias(plan.source),
         fences_relations=fences_relations(plan, spec),
         holds_types=bool(plan.row_rules),
+        typed=typed_fragments(plan, spec),
         known=known,
         slots=slots,
     )
@@ -124,7 +132,7 @@ def lower_relation(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Query, Binds]
 
     Where row rules bind it stands behind a fence, for nobody knows what stands around it.
     """
-    low = Lowering(spec=spec, binds=Binds(), alias=source_alias(plan.source), holds_types=bool(plan.row_rules))
+    low = replace(begin_lowering(plan, spec), fences_relations=True)
     select = _select(replace(plan, order=()), low)
     return (spec.guards.fence(select) if plan.row_rules else select), low.binds
 

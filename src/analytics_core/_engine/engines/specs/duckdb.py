@@ -24,6 +24,7 @@ from analytics_core._engine.engines.spec import (
     nulls_are_last,
     repairs,
 )
+from analytics_core._engine.engines.specs.totals.duckdb import TOTAL
 from analytics_core._engine.engines.types import TimeEncoding, TimeFormat, ValueKind
 
 
@@ -329,6 +330,7 @@ ENGINES = (
             shift=grains.hours_by_interval,
         ),
         syntax=Syntax(repairs=(_date_add, _tilde), reads_fields=True, size_arguments=_SIZE_ARGUMENTS),
+        total=TOTAL,
         paramstyle=ParamStyle.NUMERIC_DOLLAR,
         folds_names=True,
         like=operators.like_where_case_counts(has_ilike=True),

@@ -41,6 +41,7 @@ from analytics_core._engine.engines.spec import (
     Undone,
     repairs,
 )
+from analytics_core._engine.engines.specs.totals.mysql import TOTAL
 from analytics_core._engine.engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import TimeGrain
@@ -213,9 +214,7 @@ def _tie_keys(node: exp.Expr, kind: ValueKind, length: int | None) -> tuple[exp.
     return (node,) if is_short else (node, call("MD5", node.copy()))
 
 
-_SORTED_CHARACTERS = 256
-"""Characters, of up to four bytes."""
-
+_SORTED_CHARACTERS = 256  # of up to four bytes
 _LONG_KINDS = (ValueKind.TEXT, ValueKind.BYTES, ValueKind.OTHER, ValueKind.UNKNOWN)
 
 
@@ -469,6 +468,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
             text_key=text_key,
         ),
         syntax=_SYNTAX,
+        total=TOTAL,
         aliases=("mariadb",),
         usual_port=3306,
         folds_names=True,

@@ -37,6 +37,7 @@ from analytics_core._engine.engines.spec import (
     nulls_are_large,
     repairs,
 )
+from analytics_core._engine.engines.specs.totals.postgresql import TOTAL
 from analytics_core._engine.engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 
 
@@ -421,6 +422,7 @@ ENGINES = (
             text_key=_by_code_point,
         ),
         syntax=Syntax(repairs_by_call=MappingProxyType({"date_part": _date_part, "log10": _log10, "to_hex": _to_hex})),
+        total=TOTAL,
         aliases=("postgres",),
         usual_port=5432,
         max_identifier_bytes=63,

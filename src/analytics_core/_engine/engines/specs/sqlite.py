@@ -31,6 +31,7 @@ from analytics_core._engine.engines.spec import (
     Undone,
     repairs,
 )
+from analytics_core._engine.engines.totals import UNTYPED
 from analytics_core._engine.engines.types import (
     Collation,
     TextFormat,
@@ -463,6 +464,7 @@ ENGINES = (
             groups_comparisons=True,
             extremes_of_values=True,
         ),
+        total=UNTYPED,
         drivers=("pysqlite",),
         paramstyle=ParamStyle.QMARK,
         moment=_moment,
