@@ -88,9 +88,9 @@ def _on(engine: str, url: str) -> Iterator[Ratio]:
                 ("a fragment", FENCED[engine], goals.get(name, goals[""])),
                 ("a fragment that fails on no row", TOTAL, TOTAL_GOAL),
             ):
-                asked = {**payload, "extras": {"where": fragment}}
-                fenced = Trial(name, trials.on_table(asked, RULES["equal"]))
-                plain = Trial(name, trials.on_table(asked, RULES["equal"], old=True))
+                query = {**payload, "extras": {"where": fragment}}
+                fenced = Trial(name, trials.on_table(query, RULES["equal"]))
+                plain = Trial(name, trials.on_table(query, RULES["equal"], old=True))
                 ratio = paired_ratio(_same(connection, fenced), _same(connection, plain)(), rounds=21)
                 yield Ratio(name=f"fence: {kind}, {name}, {engine}", value=ratio, goal=goal)
     database.dispose()

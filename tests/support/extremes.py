@@ -46,6 +46,7 @@ _NUMBERS: tuple[Column, ...] = (
     ("rate", "DECIMAL(5, 4)", _decimal(5, 4)),
     ("vast", "DECIMAL(18, 2)", _decimal(18, 2)),
     ("wide", "DECIMAL(38, 10)", _decimal(38, 10)),
+    ("total", "DECIMAL(38, 0)", ("9" * 38, "-" + "9" * 38, "0", "1", "NULL")),
 )
 _DOUBLES = ("1.7976931348623157e308", "-1.7976931348623157e308", "2.3e-308", "0", "-1", "0.1", "NULL")
 _ENDLESS = ("'Infinity'", "'-Infinity'", "'NaN'", "4.9e-324")

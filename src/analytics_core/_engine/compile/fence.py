@@ -40,6 +40,7 @@ from analytics_core._engine.compile.plan import (
     QueryPlan,
     SeriesLimit,
     SqlSource,
+    TableSource,
     Within,
     columns_of,
     innermost,
@@ -154,7 +155,8 @@ def _fence(
 def _safety(plan: QueryPlan, spec: EngineSpec) -> Safety:
     source = plan.source
     computes = isinstance(source, SqlSource) and not is_plain_query(source.tree, spec)
-    return Safety(spec=spec, stored={} if computes else plan.stored)
+    has_bounds = isinstance(source, TableSource) or (spec.total is not None and spec.total.tells_signs)
+    return Safety(spec=spec, stored={} if computes else plan.stored, has_bounds=has_bounds)
 
 
 def _exprs_of(predicates: Iterable[Predicate]) -> Iterator[PlanExpr]:
@@ -188,10 +190,17 @@ class Safety:
 
     `stored` are the types, as the database told them, of the columns that are stored; the others are computed by a view
     or by the SQL of a virtual dataset. Where none is stored nothing is safe: whatever is read may be computed first.
+    `has_bounds`: the types tell which numbers a column holds; some engines tell no signs of a query's columns.
     """
 
     spec: EngineSpec
     stored: Mapping[str, str]
+    has_bounds: bool = True
+
+    @property
+    def totality(self) -> Totality:
+        """What reads the trees of users."""
+        return Totality(self.spec, self.stored, has_bounds=self.has_bounds)
 
     @property
     def total(self) -> TotalOperations:
@@ -208,7 +217,7 @@ class Safety:
         if isinstance(expr, OthersExpr):
             return self.of_expr(expr.source)
         if isinstance(expr, FragmentExpr) and not is_plain_metric(expr.tree):
-            return Totality(self.spec, self.stored).of_groups(expr.tree)
+            return self.totality.of_groups(expr.tree)
         if isinstance(expr, AggregateExpr) and isinstance(expr.source, FragmentExpr):
             return _gathers(expr.aggregate, expr.source, self)
         if not self.stored or not _is_safe(expr):
@@ -218,7 +227,7 @@ class Safety:
 
     def of_rows(self, fragment: FragmentExpr) -> Values | None:
         """Return what SQL gives on any row; None where it may fail, or is compared as another kind than it gives."""
-        found = None if fragment.values or fragment.time else Totality(self.spec, self.stored).of_rows(fragment.tree)
+        found = None if fragment.values or fragment.time else self.totality.of_rows(fragment.tree)
         if found is None or self.total.takes_anything or fragment.kind is ValueKind.UNKNOWN:
             return found
         return found if fragment.kind is found.kind or (fragment.kind.is_numeric and found.kind.is_numeric) else None

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from analytics_core._engine.compile.fragments.sql_text import write_sql
 from analytics_core._engine.engines.spec import BindValue, EngineSpec
 from analytics_core._engine.engines.totals import (
     ANYTHING,
@@ -30,6 +31,7 @@ from analytics_core._engine.engines.totals import (
     of_bits,
 )
 from analytics_core._engine.engines.types import ValueKind
+from analytics_core.errors import FragmentError
 
 _MOST_WILDCARDS: Final = 2
 """`%` of one pattern: an engine that goes back for each takes a time that grows with every one."""
@@ -39,21 +41,33 @@ _MOST_DIGITS: Final = 18
 class Totality:
     """Reads the trees of one dataset on one engine.
 
-    `stored` are the types, as the database told them, of the columns that are stored. `columns` are those that were
+    `stored` are the types, as the database told them, of the columns that are stored; `has_bounds`: they tell which
+    numbers such a column holds. `columns` are those that were
     read, each with the type in which it is computed with, where that is wider than its own.
     """
 
-    def __init__(self, spec: EngineSpec, stored: Mapping[str, str]) -> None:
+    def __init__(self, spec: EngineSpec, stored: Mapping[str, str], *, has_bounds: bool = True) -> None:
+        self._has_bounds = has_bounds
         self._spec, self._total, self._stored = spec, spec.total or NOTHING_IS_TOTAL, stored
         self.columns: dict[int, tuple[exp.Column, str | None]] = {}
 
     def of_rows(self, tree: exp.Expr | None) -> Values | None:
         """Return what an expression without aggregates gives; None where it may fail on a row."""
-        return None if tree is None or not self._total or not self._stored else self.row(tree)
+        if tree is None or not self._total or not self._stored:
+            return None
+        try:
+            return self.row(tree)
+        except RecursionError:
+            return None  # deeper than it can be read
 
     def of_groups(self, tree: exp.Expr | None) -> bool:
         """Tell whether an expression fails on no row; what is computed of groups sees permitted rows alone."""
-        return tree is not None and bool(self._total and self._stored) and self._group(tree)
+        if tree is None or not self._total or not self._stored:
+            return False
+        try:
+            return self._group(tree)
+        except RecursionError:
+            return False
 
     def column(self, name: str) -> Values | None:
         """Return what a stored column gives."""
@@ -79,6 +93,8 @@ class Totality:
         declared = self._stored.get(node.name)
         if declared is None or not isinstance(node.this, exp.Identifier):
             return None
+        if self._spec.guards.casts_columns and self._spec.as_declared(exp.Null(), declared) is None:
+            return None
         self.columns[id(node)] = (node, self._total.widened(declared) if wide else None)
         return self._stored_values(node.name, wide=wide)
 
@@ -95,7 +111,8 @@ class Totality:
         return replace(found, names=frozenset({name}))
 
     def _of_type(self, declared: str) -> Values:
-        kind, numbers = self._spec.value_kind(declared), self._spec.number_range(declared)
+        kind = self._spec.value_kind(declared)
+        numbers = self._spec.number_range(declared) if self._has_bounds else None
         if numbers is None or numbers.bits or not (kind.is_numeric or kind is ValueKind.BOOLEAN):
             return Values(kind=kind)
         if kind is ValueKind.DECIMAL:
@@ -109,7 +126,12 @@ class Totality:
     def compared(self, nodes: Sequence[exp.Expr | None]) -> Values | None:
         """Return the truth that a comparison of the first node with the others gives."""
         found = self.rows(nodes)
-        return TRUTH if found and all(self.meets(found[0], other) for other in found[1:]) else None
+        return TRUTH if found and self._all_meet(found) else None
+
+    def _all_meet(self, found: Sequence[Values]) -> bool:
+        """Tell whether each two of some values meet: engines bring all that stand in one list to one type."""
+        unlike = list({one.likeness: one for one in found}.values())
+        return all(self.meets(one, other) for at, one in enumerate(unlike) for other in unlike[at + 1 :])
 
     def truths(self, nodes: Sequence[exp.Expr | None]) -> bool:
         """Tell whether nodes are conditions."""
@@ -163,7 +185,7 @@ class Totality:
         if not found:
             return None
         known = [values for values in found if not values.is_null] or found[:1]
-        if not all(self.meets(one, other) for at, one in enumerate(known) for other in known[at + 1 :]):
+        if not self._all_meet(known):
             return None
         return ANYTHING if self._total.takes_anything else self._union(known)
 
@@ -211,7 +233,7 @@ class Totality:
         if not FIXED["count"](interval.this) or not (values.is_fixed or self._total.moves_moments):
             return None
         kind = ValueKind.TIMESTAMP if values.kind is ValueKind.DATE else values.kind
-        return Values(kind=kind, is_fixed=values.is_fixed)
+        return Values(kind=kind)  # no longer fixed: many intervals lead out of the engine's time
 
     def _is_unit(self, node: exp.Expr | None, word: str = "unit") -> bool:
         plain = isinstance(node, exp.Var) or (isinstance(node, exp.Literal) and node.is_string)
@@ -329,17 +351,16 @@ def typed_sql(tree: exp.Expr, spec: EngineSpec, stored: Mapping[str, str]) -> st
     """
     own = tree.copy()
     totality = Totality(spec, stored)
-    if not totality.of_groups(own) or not totality.columns or spec.as_declared(exp.Null(), "INTEGER") is None:
+    if not spec.guards.casts_columns or not totality.of_groups(own) or not totality.columns:
         return None
     for column, wider in totality.columns.values():
-        typed = spec.as_declared(column.copy(), stored[column.name])
-        if typed is None:
-            return None
+        typed: exp.Expr = spec.as_declared(column.copy(), stored[column.name]) or column.copy()
         typed = exp.Cast(this=typed, to=exp.DataType.build(wider, dialect=spec.dialect)) if wider else typed
         if column is own:
-            return typed.sql(spec.dialect)
-        column.replace(typed)
-    return own.sql(spec.dialect)
+            own = typed
+        else:
+            column.replace(typed)
+    return write_sql(own, spec.dialect, FragmentError)
 
 
 def meets_value(found: Values, value: BindValue, *, any_digits: bool) -> bool:

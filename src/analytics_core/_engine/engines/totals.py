@@ -8,7 +8,7 @@ engine that was not tried has none, and keeps its fences.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -52,6 +52,14 @@ class Values:
         """Digits before the point that the type of a bounded exact number can hold."""
         return self.size - self.scale if self.kind is ValueKind.DECIMAL else DIGITS_OF_BITS.get(self.size, 39)
 
+    @property
+    def likeness(self) -> Hashable:
+        """What decides which other values it meets."""
+        written = None if self.text is None else is_fixed_moment(self.text) or "text"
+        is_bounded = self.low is not None
+        shape = (self.kind, self.digits if is_bounded else 0, self.scale, is_bounded, self.is_null)
+        return (*shape, self.is_fixed, self.names, written)
+
 
 DAYS: Final = frozenset({"year", "quarter", "month", "day"})
 TIMES: Final = frozenset({"hour", "minute", "second"})
@@ -86,6 +94,7 @@ class TotalOperations:
         mixes_kinds: whether numbers, truths and texts compare with each other; those that do not fit do with warnings.
         casts: (values, type, kind of the type) -> what a cast gives; None where it can fail.
         tries: whether TRY_CAST is total.
+        tells_signs: whether the types of a query's columns tell numbers without a sign.
         most_digits: most digits of a decimal to which two exact numbers are brought when they meet; None: any.
         widened: type of a column -> a wider one, in which it is computed with; None: as it is. Only engines whose
             `as_declared` says types have it.
@@ -103,6 +112,7 @@ class TotalOperations:
     mixes_kinds: bool = False
     casts: Callable[[Values, exp.DataType, ValueKind], Values | None] = lambda _values, _type, _kind: None
     tries: bool = False
+    tells_signs: bool = True
     most_digits: int | None = None
     widened: Callable[[str], str | None] = lambda _type: None
 
@@ -131,7 +141,7 @@ def signatures(*texts: str) -> Signatures:
 
 
 # ---------------------------------------------------------------------------------------------------------- functions
-_LARGEST_COUNT: Final = 1_000
+_DIGITS_OF_COUNT: Final = 3
 LONGEST_TEXT: Final = 200
 _HARMLESS_FLAGS: Final = frozenset(
     {"big_int", "safe", "coalesce", "ignore_nulls", "typed", "binary", "date_part_boundary", "input_type_preserved"}
@@ -171,7 +181,7 @@ def call_of(node: exp.Expr) -> tuple[str, list[exp.Expr] | None]:
 def _is_count(node: exp.Expr | None) -> bool:
     """Tell whether a node is a small whole number, written as one or as a text."""
     node = node.this if isinstance(node, exp.Neg) else node
-    return isinstance(node, exp.Literal) and node.name.isdecimal() and int(node.name[:9]) <= _LARGEST_COUNT
+    return isinstance(node, exp.Literal) and node.name.isdecimal() and len(node.name) <= _DIGITS_OF_COUNT
 
 
 def _is_word(node: exp.Expr) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 
 from analytics_core._engine.engines import kinds, totals
@@ -17,13 +15,11 @@ _numbers = kinds.range_reader(_BITS)
 
 def _arithmetic(operator: type[exp.Expr], left: totals.Values, right: totals.Values) -> totals.Values | None:
     """Return what an operator gives: `/` makes doubles, doubles become infinite, and the rest must fit its type."""
-    if operator is exp.Div or ValueKind.FLOAT in (left.kind, right.kind):
+    if ValueKind.FLOAT in (left.kind, right.kind):
         return None if operator is exp.IntDiv else totals.FLOAT
     are_integers = left.kind is right.kind is ValueKind.INTEGER
-    if operator in (exp.Mod, exp.IntDiv):
-        least = left if operator is exp.IntDiv else right
-        smallest = left.low is None or left.low <= -(2 ** (left.size - 1))  # divided by -1 it has no place
-        return replace(least, low=-(2**63), high=2**63 - 1, size=64) if are_integers and not smallest else None
+    if operator in (exp.Mod, exp.IntDiv, exp.Div):
+        return _divided(operator, left, right, are_integers=are_integers)
     found = totals.combined(operator, left, right)
     if found is None:
         return None
@@ -33,6 +29,18 @@ def _arithmetic(operator: type[exp.Expr], left: totals.Values, right: totals.Val
 
 
 _SHORT_DECIMAL, _LONG_DECIMAL = 18, 38
+
+
+def _divided(
+    operator: type[exp.Expr], left: totals.Values, right: totals.Values, *, are_integers: bool
+) -> totals.Values | None:
+    """Return what a quotient gives; the least integer by -1 has no place, of `/` too where a setting makes it `//`."""
+    least = left.low is None or left.low <= -(2 ** (left.size - 1))
+    if are_integers and least and (right.low is None or right.low <= -1):
+        return None
+    if operator is exp.Div:
+        return totals.FLOAT
+    return totals.of_bits(64) if are_integers else None
 
 
 def _decimal(

@@ -99,5 +99,6 @@ TOTAL = totals.TotalOperations(
     joins_moments=True,
     moves_moments=True,
     mixes_kinds=True,
+    tells_signs=False,
     casts=_cast,
 )
