@@ -77,3 +77,27 @@ def test_no_tree_of_listed_operations_fails_on_an_extreme_value(extremes: Extrem
     count, failed = failures(extremes, Expressions(extremes[0]).at_random(600))
     assert failed == {}
     assert count > 200
+
+
+@pytest.mark.slow
+def test_columns_that_are_read_as_their_types_give_the_same_answers(tmp_path: Path) -> None:
+    engine = sa.create_engine(f"duckdb:///{tmp_path}/same.duckdb", poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
+    scope, compared = scope_of("duckdb"), 0
+    with engine.connect() as connection:
+        fill(connection, "duckdb", rows=150)
+        for text in Expressions("duckdb").at_random(600):
+            try:
+                plain = scope.read(text, FragmentSlot.COLUMN, "a trial").sql
+                typed = total_sql(text, scope)
+                if typed is None or "CURRENT_" in typed or "NOW" in typed:
+                    continue
+                found = connection.exec_driver_sql(_TEXTS.format(plain)).fetchall()
+            except (AnalyticsError, sa.exc.DBAPIError):
+                continue  # a sum that leaves the type of its columns, which the wider one holds
+            assert connection.exec_driver_sql(_TEXTS.format(typed)).fetchall() == found, text
+            compared += 1
+    engine.dispose()
+    assert compared > 200
+
+
+_TEXTS = "SELECT id, CAST(({}) AS VARCHAR) FROM extremes"

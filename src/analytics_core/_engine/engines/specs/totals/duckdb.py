@@ -59,12 +59,15 @@ def _decimal(
 
 
 def _widened(type_text: str) -> str | None:
-    """Return the type with which the engine computes in more digits than a product of two short columns has."""
+    """Return the type with which the engine computes in more digits than a product of two short columns has.
+
+    Numbers without a sign stay: the engine takes `-1` of one for its largest, and the answer would be another.
+    """
     numbers = _numbers(type_text)
     if numbers is None:
         return None
     if type_text.upper().split("(")[0].strip() in _BITS:
-        return "BIGINT" if numbers.high < 2**32 else None
+        return "BIGINT" if numbers.high < 2**31 and numbers.low < 0 else None
     return f"DECIMAL({_SHORT_DECIMAL + 1}, {numbers.scale})" if numbers.high < 10**_SHORT_DECIMAL else None
 
 
