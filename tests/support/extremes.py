@@ -102,6 +102,7 @@ _MANY = (*_MOMENTS, "'infinity'")
 _AT = "'4714-11-24 00:00:00{} BC'", "'294276-12-31 23:59:59.999999{}'"
 _DUCK_AT = "'290309-12-22 (BC) 00:00:00{}'", "'294247-01-10 04:00:54.775806{}'"
 _REALS = ("3.4028235e38", "-3.4028235e38", "1e-45", "'NaN'", "0", "NULL")
+_LOOSE = "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
 _TRUTHS = ("TRUE", "FALSE", "NULL")
 _ZERO_DAYS = ("'0000-00-00'", "'2024-00-31'", "'2024-02-00'")
 _UNSIGNED = ("0", "1", "NULL")
@@ -121,6 +122,8 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             ("r", "REAL", _REALS),
             ("t", "TEXT", (*_TEXTS, _LONG, "NULL")),
             ("u", "VARCHAR(50)", (*_TEXTS, "NULL")),
+            ("loose", "TEXT COLLATE loose", (*_TEXTS, "NULL")),
+            ("v", 'TEXT COLLATE "C"', (*_TEXTS, "NULL")),
             ("b", "BOOLEAN", _TRUTHS),
             ("d", "DATE", (*_DAYS, "'4713-01-01 BC'", "'5874897-12-31'", "'infinity'", "'-infinity'")),
             ("made", "TIMESTAMP", (*_MANY, "'-infinity'", *(text.format("") for text in _AT))),
@@ -168,6 +171,8 @@ def fill(connection: sa.Connection, engine: str, *, rows: int) -> None:
     picked += [[chosen.choice(values) for _, _, values in columns] for _ in range(rows)]
     if engine == "mysql":
         connection.exec_driver_sql("SET sql_mode = ''")
+    if engine == "postgresql":
+        connection.exec_driver_sql(_LOOSE)
     connection.exec_driver_sql(f"CREATE TABLE extremes (id INTEGER, {definition})")
     for at, values in enumerate(picked):
         connection.exec_driver_sql(f"INSERT INTO extremes VALUES ({at}, {', '.join(values)})".replace("%", "%%"))

@@ -20,8 +20,8 @@ from analytics_core._engine.compile.fence import (
     fence_of_plan,
     fence_of_series,
     fences_relations,
-    is_plain_query,
 )
+from analytics_core._engine.compile.plain_sql import is_plain_query
 from analytics_core._engine.compile.plan import (
     AggregateExpr,
     AllOf,
@@ -40,7 +40,7 @@ from analytics_core._engine.compile.plan import (
     Within,
 )
 from analytics_core._engine.compile.render import relation_sql
-from analytics_core._engine.engines.types import NumberRange, TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engine.engines.types import Collation, NumberRange, TimeEncoding, TimeFormat, ValueKind
 from analytics_core._engine.gate.guard import check_select
 from analytics_core._records.people import RowFilter
 from analytics_core.models.enums import Aggregate, TimeGrain
@@ -354,6 +354,15 @@ def test_a_decimal_that_would_widen_the_column_is_not_safe_where_columns_are_cas
 def test_a_pattern_that_ends_in_a_lone_escape_is_not_safe(pattern: str, is_safe: bool) -> None:
     safety = Safety(spec=spec_of("postgresql"), stored=STORED)
     assert safety.of_condition(Match(ColumnExpr("city", ValueKind.TEXT), pattern)) is is_safe
+
+
+def test_like_is_not_safe_where_it_fails_on_every_row_of_a_collation() -> None:
+    exact = ColumnExpr("city", ValueKind.TEXT, collation=Collation.EXACT)
+    folded = ColumnExpr("city", ValueKind.TEXT, collation=Collation.FOLDED)
+    for engine, is_safe in (("postgresql", False), ("mysql", True)):
+        safety = Safety(spec=spec_of(engine), stored=STORED)
+        assert safety.of_condition(Match(exact, "a%"))
+        assert safety.of_condition(Match(folded, "a%")) is is_safe
 
 
 def test_nothing_about_computed_columns_is_safe() -> None:

@@ -18,6 +18,7 @@ from typing import Any, TypeGuard
 from sqlglot import exp
 
 from analytics_core._engine.compile.lowering.predicates import moved
+from analytics_core._engine.compile.plain_sql import is_plain_metric, is_plain_query
 from analytics_core._engine.compile.plan import (
     AggregateExpr,
     AllOf,
@@ -49,7 +50,7 @@ from analytics_core._engine.compile.totality import Totality, meets_value, typed
 from analytics_core._engine.engines.nodes import quoted
 from analytics_core._engine.engines.spec import BindValue, EngineSpec, TimeBound
 from analytics_core._engine.engines.totals import NOTHING_IS_TOTAL, TotalOperations, Values
-from analytics_core._engine.engines.types import TimeFormat, ValueKind
+from analytics_core._engine.engines.types import Collation, TimeFormat, ValueKind
 from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.models.enums import Aggregate
 
@@ -97,31 +98,34 @@ def fences_relations(plan: QueryPlan, spec: EngineSpec) -> bool:
     if not isinstance(plan.source, SqlSource) or not plan.source.rules:
         return False
     safety = _safety(plan, spec)
-    limit = plan.series_limit
-    exprs = [*(output.expr for output in plan.outputs), *(term.expr for term in plan.order)]
-    exprs += [limit.metric] if limit and limit.metric is not None else []
-    where = (*plan.where, *(limit.where if limit else ()))
     return not (
         bool(safety.stored)
-        and all(safety.of_condition(clause.predicate) for clause in where)
+        and all(safety.of_condition(clause.predicate) for clause in _conditions(plan))
         and all(safety.of_groups(clause.predicate) for clause in plan.having)
-        and all(map(safety.of_expr, exprs))
+        and all(map(safety.of_expr, _computed(plan)))
     )
+
+
+def _conditions(plan: QueryPlan) -> tuple[Clause, ...]:
+    return (*plan.where, *(plan.series_limit.where if plan.series_limit else ()))
+
+
+def _computed(plan: QueryPlan) -> list[PlanExpr]:
+    limit = plan.series_limit
+    chosen = [limit.metric] if limit and limit.metric is not None else []
+    return [*(output.expr for output in plan.outputs), *(term.expr for term in plan.order), *chosen]
 
 
 def typed_fragments(plan: QueryPlan, spec: EngineSpec) -> Mapping[FragmentExpr, str]:
     """Return the SQL that fails on no row as the engine is sent it beside row rules; the rules are sent as they are."""
     if not plan.row_rules or spec.total is None:
         return {}
-    stored = _safety(plan, spec).stored
-    limit, clauses = plan.series_limit, (*plan.where, *plan.having, *plan.row_rules)
+    clauses = (*_conditions(plan), *plan.having, *plan.row_rules)
+    exprs = [*_computed(plan), *_exprs_of(clause.predicate for clause in clauses if not clause.is_row_rule)]
     rules = set(_exprs_of(clause.predicate for clause in clauses if clause.is_row_rule))
-    exprs = [*(output.expr for output in plan.outputs), *(term.expr for term in plan.order)]
-    exprs += [limit.metric] if limit and limit.metric is not None else []
-    exprs += _exprs_of(clause.predicate for clause in clauses)
-    fragments = {one for one in map(innermost, exprs) if isinstance(one, FragmentExpr)} - rules
-    computed = [(one, one.tree) for one in fragments if one.tree is not None and not is_plain_metric(one.tree)]
-    found = {one: typed_sql(tree, spec, stored) for one, tree in computed}
+    stored, fragments = _safety(plan, spec).stored, {one for one in map(innermost, exprs) if one not in rules}
+    trees = {one: one.tree for one in fragments if isinstance(one, FragmentExpr) and not is_plain_metric(one.tree)}
+    found = {one: typed_sql(tree, spec, stored) for one, tree in trees.items() if tree is not None}
     return {one: sql for one, sql in found.items() if sql is not None}
 
 
@@ -394,10 +398,15 @@ def _truth(predicate: IsTruth, safety: Safety) -> bool:
 
 
 def _match(predicate: Match, safety: Safety) -> bool:
-    """A pattern that ends in a lone escape fails on some values only; what is no text would be cast."""
+    """A pattern that ends in a lone escape fails on some values only, and what is no text would be cast.
+
+    On an engine whose LIKE is not total it fails on each row of a collation by which unlike texts are equal.
+    """
     left, pattern = predicate.left, predicate.pattern
+    if not safety.is_stored(left) or (left.collation is Collation.FOLDED and not safety.total.likes):
+        return False
     ends_escaped = (len(pattern) - len(pattern.rstrip("\\"))) % 2 == 1
-    return safety.is_stored(left) and left.kind is ValueKind.TEXT and not ends_escaped and safety.has_type(left)
+    return left.kind is ValueKind.TEXT and not ends_escaped and safety.has_type(left)
 
 
 def _members(predicate: AnyOf | AllOf, safety: Safety) -> bool:
@@ -415,84 +424,3 @@ _CONDITIONS: Mapping[type, Callable[[Any, Safety], bool]] = {
     AnyOf: _members,
     AllOf: _members,
 }
-
-
-# ------------------------------------------------------------------------------------------------------- users' trees
-_PLAIN_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_OF_GROUPS = (
-    *_PLAIN_AGGREGATES, *_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Is, exp.Null, exp.Boolean, exp.Between, exp.In,
-    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Coalesce, exp.Nullif, exp.Round, exp.Literal,
-    exp.Distinct, exp.Star, exp.Identifier, exp.Case, exp.If,
-)  # fmt: skip
-
-
-def is_plain_metric(tree: exp.Expr | None) -> bool:
-    """Tell whether a fragment aggregates plain columns and computes with the aggregates of groups alone."""
-    if tree is None:
-        return False
-    aggregates = [node for node in tree.walk() if isinstance(node, _PLAIN_AGGREGATES)]
-    inside = {id(part) for node in aggregates if _takes_a_column(node) for part in node.walk()}
-    return bool(aggregates) and all(
-        id(node) in inside or (isinstance(node, _OF_GROUPS) and not isinstance(node, _PLAIN_AGGREGATES))
-        for node in tree.walk()
-    )
-
-
-def _takes_a_column(aggregate: exp.Expr) -> bool:
-    """Tell whether an aggregate is over a plain column, its distinct values or all rows."""
-    operand = aggregate.this
-    if isinstance(operand, exp.Distinct) and len(operand.expressions) == 1:
-        operand = operand.expressions[0]
-    return isinstance(operand, exp.Column | exp.Star) and not aggregate.expressions
-
-
-_QUERY_CONDITIONS = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Paren, exp.Is, exp.In, exp.Between, exp.Boolean)
-_PARTS = (
-    exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Star, exp.Alias, exp.Where,
-    exp.Join, exp.Subquery, exp.With, exp.CTE, exp.Distinct, exp.Order, exp.Ordered, exp.Limit, exp.Group, exp.Count,
-    exp.Min, exp.Max, exp.Literal, exp.Null,
-)  # fmt: skip
-_PLAIN = (*_PARTS, *_QUERY_CONDITIONS)
-
-
-def is_plain_query(tree: exp.Expr | None, spec: EngineSpec) -> bool:
-    """Tell whether a query takes, joins, filters and counts stored columns, and computes nothing that can fail."""
-    if not isinstance(tree, exp.Select):
-        return False
-    return all(type(node) in _PLAIN and _is_plain_node(node, spec) for node in tree.walk())
-
-
-def _is_plain_node(node: exp.Expr, spec: EngineSpec) -> bool:
-    if isinstance(node, _QUERY_CONDITIONS):
-        return _is_plain_condition(node, spec)
-    match node:
-        case exp.Where():
-            return isinstance(node.this, _QUERY_CONDITIONS)
-        case exp.Join():
-            on, compares = node.args.get("on"), node.args.get("using") or node.args.get("method")
-            return isinstance(on, _QUERY_CONDITIONS) if on is not None else not (spec.guards.casts_columns and compares)
-        case exp.With():
-            return not node.args.get("recursive")
-        case exp.Count() | exp.Min() | exp.Max():
-            return not node.expressions and isinstance(node.this, exp.Column | exp.Star | exp.Distinct)
-    return not isinstance(node, exp.Table) or isinstance(node.this, exp.Identifier)
-
-
-def _is_plain_condition(node: exp.Expr, spec: EngineSpec) -> bool:
-    match node:
-        case exp.Boolean():
-            return True
-        case exp.Is():
-            return isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Null)
-        case exp.And() | exp.Or() | exp.Not() | exp.Paren():
-            return all(isinstance(part, _QUERY_CONDITIONS) for part in node.iter_expressions())
-    return _is_plain_comparison(list(node.iter_expressions()), spec)
-
-
-def _is_plain_comparison(operands: list[exp.Expr], spec: EngineSpec) -> bool:
-    """Tell whether a column is compared with literals or columns; where columns are cast, with texts alone."""
-    column, *others = operands
-    if spec.guards.casts_columns:
-        return isinstance(column, exp.Column) and all(isinstance(o, exp.Literal) and o.is_string for o in others)
-    return isinstance(column, exp.Column) and all(isinstance(other, exp.Column | exp.Literal) for other in others)

@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from analytics_core._engine.compile.fence import is_plain_query
 from analytics_core._engine.compile.lowering.expressions import MARK, Binds, KnownTexts, Lowering
 from analytics_core._engine.compile.lowering.query import bound_sql, lower, lower_relation, source_alias
+from analytics_core._engine.compile.plain_sql import is_plain_query
 from analytics_core._engine.compile.plan import QueryPlan, SqlSource
 from analytics_core._engine.compile.statement import Statement
 from analytics_core._engine.engines.spec import BindScalar, BindValue, EngineSpec, ParamStyle, dialect_of

@@ -8,9 +8,9 @@ from typing import Final, Protocol, TypeVar
 
 from sqlglot import exp
 
-from analytics_core._engine.compile.fence import is_plain_query
 from analytics_core._engine.compile.lowering.expressions import Binds, Lowering
 from analytics_core._engine.compile.lowering.query import with_rules
+from analytics_core._engine.compile.plain_sql import is_plain_query
 from analytics_core._engine.compile.plan import RelationRule, SqlSource
 from analytics_core._engine.compile.planning_context import VIRTUAL_ALIAS
 from analytics_core._engine.compile.relation import TableRef
