@@ -17,7 +17,7 @@ from analytics_core._engine.engines.types import ValueKind as K
 from analytics_core._engine.execution.arrow_columns import array_of_values, column_of_arrow, joined
 from analytics_core._engine.execution.conversion import values_by_kind
 from analytics_core._engine.frames.arrow_frames import decimals_as_arrow
-from analytics_core._engine.frames.values import json_value
+from analytics_core._engine.frames.values import json_value, json_values
 
 EAST = timezone(timedelta(hours=2))
 MOMENT = datetime(2024, 1, 31, 10, 0, 0, 5)
@@ -201,3 +201,30 @@ def test_a_short_decimal_is_the_number_that_a_longer_one_would_be(value: Decimal
     if isinstance(result, float):
         assert value != value.to_integral_value()
         assert result == float(value)
+
+
+FLOATS = st.floats() | st.sampled_from([1e308, -1e308, -0.0])
+COLUMNS = st.one_of(
+    *map(
+        st.lists,
+        (
+            st.none() | FLOATS,
+            st.none() | st.text(max_size=3) | st.sampled_from(["\ud83d", "\ude00", "é"]),
+            st.none() | st.datetimes(),
+            st.none() | st.datetimes(timezones=st.timezones()),
+            st.none() | st.datetimes(timezones=st.none() | st.just(UTC)),
+            st.none() | FLOATS | st.text(max_size=3) | st.datetimes() | st.integers(),
+        ),
+    )
+)
+
+
+@given(COLUMNS)
+def test_columns_become_json_values_as_their_values_do_one_by_one(values: list[Any]) -> None:
+    assert list(map(repr, json_values(values))) == [repr(json_value(value)) for value in values]
+
+
+@given(st.lists(st.none() | FLOATS))
+def test_floats_that_no_json_holds_are_null_whatever_stands_beside_them(values: list[float | None]) -> None:
+    finite = [value if value is not None and math.isfinite(value) else None for value in values]
+    assert list(map(repr, values_by_kind(K.FLOAT, values)[1])) == list(map(repr, finite))

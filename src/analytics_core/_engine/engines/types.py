@@ -6,10 +6,11 @@ Moments that are texts or numbers are read by the contract's `python_date_format
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum, auto
+from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
@@ -271,6 +272,11 @@ class NumberRange:
     high: int
     scale: int = 0
     bits: bool = False
+
+
+def all_finite(values: Sequence[float | None]) -> bool:
+    """Tell whether no number is infinite or NaN; false also for numbers so large that their sum is infinite."""
+    return isfinite(sum(filter(None, values)))  # neither infinity nor NaN ever leaves a sum again
 
 
 def bytes_text(value: bytes | bytearray | memoryview) -> str:

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.engines.types import ValueKind, all_finite
 
 _NONE = type(None)
 _NO_DAY = re.compile(r"-?infinity|\d{4}-(?:00-\d\d|\d\d-00)(?: .*)?|\d{5,}-.*|.* BC", re.DOTALL)
@@ -103,6 +103,8 @@ def _as_integers(types: frozenset[type], values: Sequence[Any]) -> list[Any]:
 
 
 def _as_floats(types: frozenset[type], values: Sequence[Any]) -> list[Any]:
+    if types == {float} and all_finite(values):
+        return list(values)
     _require(types, int, bool, float, Decimal)
     numbers = values if types == {float} else _each(values, float)
     return [number if number is not None and math.isfinite(number) else None for number in numbers]

@@ -17,12 +17,14 @@ anything else                 its text (times of day and durations, UUIDs ...)
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from math import isfinite
 from typing import Any, Final
 
-from analytics_core._engine.engines.types import bytes_text
+from analytics_core._engine.engines.types import all_finite, bytes_text
 
 LARGEST_NUMBER: Final = 2**53 - 1
 """The largest whole number that every JSON reader keeps exactly."""
@@ -161,10 +163,14 @@ def value_types(values: Sequence[Any]) -> frozenset[type]:
 def json_values(values: list[Any]) -> list[Any]:
     """Return `json_value` of every value; a column that needs no change comes back as the same list."""
     types = value_types(values)
-    if types <= {bool} or (types == {int} and _all_small(values)) or (types == {str} and _all_ascii(values)):
+    if types <= {bool} or (types == {int} and _all_small(values)) or (types == {str} and _all_encode(values)):
         return values
     if types == {float}:
-        return [value if value is None or value - value == 0 else None for value in values]
+        if all_finite(values):
+            return values
+        return [number if number is not None and isfinite(number) else None for number in values]
+    if types == {datetime} and (moments := _all_epoch_ms(values)) is not None:
+        return moments
     change = _BY_TYPE.get(next(iter(types)), json_value) if len(types) == 1 else json_value
     return [None if value is None else change(value) for value in values]
 
@@ -174,8 +180,24 @@ def _all_small(values: list[int | None]) -> bool:
     return min(present) >= -LARGEST_NUMBER and max(present) <= LARGEST_NUMBER
 
 
-def _all_ascii(values: list[str | None]) -> bool:
-    return all(map(str.isascii, filter(None, values)))
+def _all_encode(values: list[str | None]) -> bool:
+    """Tell whether no text holds a lone surrogate."""
+    if all(map(str.isascii, filter(None, values))):
+        return True
+    try:
+        deque(map(str.encode, filter(None, values)), maxlen=0)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _all_epoch_ms(values: list[datetime | None]) -> list[int | None] | None:
+    """Return `epoch_ms` of every value; None where some have a zone and some have none."""
+    epoch = _EPOCH if next(filter(None, values)).tzinfo is None else _EPOCH_UTC
+    try:
+        return [None if value is None else (value - epoch) // _MILLISECOND for value in values]
+    except TypeError:
+        return None
 
 
 _TEXT_BY_TYPE: Final[Mapping[type, Callable[[Any], str]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -26,6 +27,7 @@ LISTS_OF_VALUES: Final = 4
 """How many lists of the greatest length the filters of one context may hold."""
 _SHALLOW = 60
 """So few brackets cannot nest too deeply."""
+_STRICT: Final = json.JSONEncoder(allow_nan=False, check_circular=False)
 
 _LONGEST: Final = 100_000
 """Bytes of the JSON of a payload that is remembered for others of its shape."""
@@ -220,6 +222,17 @@ def _is_plain(payload: Payload, encoded: bytes) -> bool:
 
     The encoder refuses half surrogate pairs, and writes NaN and infinity as null, NUL as an escape.
     """
-    if isinstance(payload, str | bytes | bytearray) or b"null" in encoded or b"\\u0000" in encoded:
+    if isinstance(payload, str | bytes | bytearray) or b"\\u0000" in encoded:
         return False
-    return encoded.count(b"{") + encoded.count(b"[") <= _SHALLOW
+    if encoded.count(b"{") + encoded.count(b"[") > _SHALLOW:
+        return False
+    return b"null" not in encoded or _is_finite(payload)
+
+
+def _is_finite(payload: Payload) -> bool:
+    """Tell whether the nulls of a payload are no NaN or infinity; false also where another encoder cannot write it."""
+    try:
+        _STRICT.encode(payload)
+    except (TypeError, ValueError):
+        return False
+    return True
