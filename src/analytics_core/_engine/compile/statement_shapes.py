@@ -61,7 +61,7 @@ class StatementShapes:
         fences = _fences(plan, low)
         conditions = tuple(filter(None, _conditions(plan, fences)))
         objects = (known, plan.source, plan.outputs, plan.order, plan.series_limit and plan.series_limit.metric)
-        key = (*_facts(plan), low.holds_types, tuple(map(_form, fences)))
+        key = (*_facts(plan), low.holds_types, tuple(low.typed.values()), tuple(map(_form, fences)))
         shape = self._shapes.get(objects, key)
         if shape is None:
             shape = _shape_of(plan, low, conditions)

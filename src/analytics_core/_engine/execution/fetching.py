@@ -116,19 +116,20 @@ def fetch_rows(
 
     Args:
         rows: gives one row after another, and should hold few itself.
-        labels, kinds: the names of the columns, in the order of the result, and what the plan says about each.
+        labels: the column names, in the order of the result.
+        kinds: what the plan says about each column.
         limits: rows and bytes.
         check: called after each batch; raises to stop the reading.
-        give: takes what was read, part by part; columns keep the kinds that they have in the first part.
+        give: takes what was read, part by part; columns keep the kinds of the first part.
         fixed: the places of columns whose values all take the same few bytes, as the server says.
 
     Raises:
-        ResultTooLargeError: the byte budget is crossed, or there are more rows where those end the result.
+        ResultTooLargeError: the byte budget is crossed, or more rows come where those end the result.
     """
     columns = [_ColumnCollector(label, kind) for label, kind in zip(labels, kinds, strict=True)]
-    weighed = WeighedRows(rows, kinds=kinds, fixed=fixed)
-    read, buffered, size = 0, 0, _FIRST_BATCH_ROWS if give is None else _LARGEST_BATCH_ROWS
-    has_more, given, lost = False, 0, dict[str, int]()
+    weighed, lost = WeighedRows(rows, kinds=kinds, fixed=fixed), dict[str, int]()
+    read, buffered, given, has_more = 0, 0, 0, False
+    size = _FIRST_BATCH_ROWS if give is None else _LARGEST_BATCH_ROWS
     while not has_more:
         most, room = min(size, limits.max_rows + 1 - read), limits.max_bytes - buffered
         batch, weight = weighed.read(most, most_bytes=min(room, _BATCH_BYTES))
@@ -137,21 +138,20 @@ def fetch_rows(
         if weight > room:
             raise too_large(limits, read + len(batch[0]))
         has_more = _is_cut(limits, read + len(batch[0]))
-        rows_read = min(len(batch[0]), limits.max_rows - read)
-        read += rows_read
+        read += (rows_read := min(len(batch[0]), limits.max_rows - read))
         for column, values in zip(columns, batch, strict=True):
             column.add(values[:rows_read] if has_more else values)
         buffered = sum(map(_STORED_BYTES, columns)) or buffered + weight + _PLACE_BYTES * rows_read * len(columns)
         if buffered > limits.max_bytes:
             raise too_large(limits, read)
-        size = min(size * 8, _LARGEST_BATCH_ROWS)
         check()
+        size = min(size * 8, _LARGEST_BATCH_ROWS)
         if give is not None and not has_more and is_full(read - given, buffered):
             part, given, buffered = _finished(columns, lost), read, 0
             columns = [_ColumnCollector(column.name, column.kind) for column in part.columns]
             has_more = not give(part)
-    frame, notes = _finished(columns, lost), notes_of_lost(lost)
-    return FetchedResult(frame=frame, has_more=has_more, fetched_bytes=buffered, notes=notes)
+    frame = _finished(columns, lost)
+    return FetchedResult(frame=frame, has_more=has_more, fetched_bytes=buffered, notes=notes_of_lost(lost))
 
 
 def _finished(columns: Sequence[_ColumnCollector], lost: dict[str, int]) -> Frame:

@@ -435,9 +435,7 @@ _GUARDS = guards.Guards(
     row_makers=frozenset(),
     revealing=guards.RevealingRelations.of(
         relations="sqlite_stat3 sqlite_stat4 pragma_* dbstat sqlite_dbpage sqlite_stmt bytecode tables_used",
-        schemas="",
-        harmless="",
-        functions="",
+        **dict.fromkeys(("schemas", "harmless", "functions"), ""),
     ),
     table_names=replace(
         guards.STANDARD_TABLE_NAMES,
