@@ -94,6 +94,16 @@ def test_forecasts_from_the_last_point_are_the_last_of_those_from_every_point() 
     np.testing.assert_allclose(tracks.last_forecasts(6), tracks.forecasts(np.arange(1, 7))[:, :, -1], rtol=1e-9)
 
 
+def test_a_member_whose_errors_are_much_smaller_outweighs_the_others() -> None:
+    changes = np.random.default_rng(2).normal(size=300)
+    for at in range(1, changes.size):
+        changes[at] -= 0.7 * changes[at - 1]
+    z = np.cumsum(changes)
+    fits = combine(z, np.ones(z.size, dtype=bool), horizon=1, fit_points=z.size, longest_lag=8).fits[1:]
+    best = fit_members(z, longest_lag=8).autoregression.forecasts(z, np.array([1]))[0, :-1]
+    assert np.abs(fits - best)[75:].mean() < 0.28 * np.abs(z[:-1] - best)[75:].mean()
+
+
 def test_errors_grow_as_theory_says_for_a_random_walk() -> None:
     z = random_walk(2000)
     combination = combine(z, np.ones(z.size, dtype=bool), horizon=16, fit_points=z.size, longest_lag=8)

@@ -131,8 +131,11 @@ def _slopes_so_far(z: Floats) -> Floats:
 MOST_STEPS = 24
 """Errors are taken at so many step counts at most, close together at first; between them they are drawn straight."""
 
-POINTS_FOR_HALF_TRUST = 100
+POINTS_FOR_HALF_TRUST = 50
 """With as many points the weights are half their own and half equal."""
+
+SHARPNESS = 4
+"""Weights follow this power of 1 / mean squared error: the errors of all origins and steps tell the members apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +201,7 @@ def _what_came(z: Floats, observed: NDArray[np.bool_], steps: NDArray[np.int64])
 
 
 def _weights(errors: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Weights as the inverse square of the mean squared error, drawn towards equal ones for short series."""
+    """Weights as a power of the inverse mean squared error, drawn towards equal ones for short series."""
     points = errors.shape[2]
     count = np.count_nonzero(known[:, points // 3 :])
     if not count:
@@ -206,7 +209,7 @@ def _weights(errors: Floats, known: NDArray[np.bool_]) -> Floats:
     mean_squares = np.square(errors[:, :, points // 3 :]).sum(axis=(1, 2)) / count
     if mean_squares.min() <= 0.0:
         return np.asarray(mean_squares <= 0.0, dtype=float) / np.count_nonzero(mean_squares <= 0.0)
-    own = np.square(mean_squares.min() / mean_squares)
+    own = (mean_squares.min() / mean_squares) ** SHARPNESS
     trust = points / (points + POINTS_FOR_HALF_TRUST)
     weights: Floats = trust * own / own.sum() + (1 - trust) / MEMBERS
     return weights
