@@ -123,7 +123,7 @@ def test_points_not_observed_are_no_evidence() -> None:
     assert counts.tolist() == [54, 53, 52]
 
 
-@pytest.mark.parametrize(("confidence", "points", "low", "high"), [(0.8, 10_000, 1.1, 1.3), (0.95, 10_000, 1.9, 2.1)])
+@pytest.mark.parametrize(("confidence", "points", "low", "high"), [(0.8, 10_000, 1.1, 1.16), (0.95, 10_000, 1.9, 2.1)])
 def test_the_interval_reaches_about_as_far_as_a_normal_one_on_long_series(
     confidence: float, points: int, low: float, high: float
 ) -> None:

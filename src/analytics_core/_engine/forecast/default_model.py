@@ -221,7 +221,7 @@ THEORY_COUNTS_AS = 6
 ROUNDING = 1e-20
 """A smaller mean squared error, in units of the mean change, is rounding."""
 
-TAILS = 6.0
+TAILS = 5.0
 """Degrees of freedom of the errors' shape: between the normal and what outliers would ask for."""
 
 
