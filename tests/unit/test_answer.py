@@ -8,9 +8,12 @@ from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import orjson
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -18,7 +21,7 @@ from python_calamine import CalamineWorkbook
 from tests.support.cases import for_each
 from tests.support.frames import frame_of
 
-from analytics_core._engine.engines.types import ValueKind
+from analytics_core._engine.engines.types import ValueKind as K
 from analytics_core._engine.frames.frame import Frame, FrameColumn
 from analytics_core._engine.results.answer import ChartData, LimitEntry, QueryResult, failed_result, listed_result
 from analytics_core._engine.results.rows import ResultRows
@@ -107,16 +110,16 @@ def test_the_answer_does_not_change() -> None:
 def test_pandas_gives_typed_columns() -> None:
     frame = frame_of(
         {"n": [1, None], "t": [datetime(2024, 1, 1), None], "s": ["x", None]},
-        n=ValueKind.INTEGER,
-        t=ValueKind.TIMESTAMP,
-        s=ValueKind.TEXT,
+        n=K.INTEGER,
+        t=K.TIMESTAMP,
+        s=K.TEXT,
     )
     table = QueryResult(row_set=ResultRows(frame)).pandas()
     assert [str(dtype) for dtype in table.dtypes] == ["Int64", "datetime64[us]", "str"]
 
 
 def test_pandas_keeps_whole_numbers_that_pass_64_bits() -> None:
-    frame = frame_of({"n": [2**70]}, n=ValueKind.INTEGER)
+    frame = frame_of({"n": [2**70]}, n=K.INTEGER)
     assert QueryResult(row_set=ResultRows(frame)).pandas()["n"][0] == 2**70
 
 
@@ -136,9 +139,9 @@ def test_a_failed_result_tells_its_status_and_message(error: Any, status: QueryS
 
 MONEY = frame_of(
     {"m": [Decimal("1.10"), None, Decimal("12345678901234567.123456789")], "n": [1, None, 3], "s": ["x", None, "y"]},
-    m=ValueKind.DECIMAL,
-    n=ValueKind.INTEGER,
-    s=ValueKind.TEXT,
+    m=K.DECIMAL,
+    n=K.INTEGER,
+    s=K.TEXT,
 )
 
 
@@ -155,7 +158,7 @@ def test_pandas_has_decimals_as_floats_unless_exact_ones_are_asked_for() -> None
 
 def test_decimals_of_arrow_columns_are_the_nearest_floats() -> None:
     values = [Decimal(text) for text in ("0.1", "123456789.123456789", "-99999999999999.99", "0.000000003")]
-    frame = Frame(columns=(FrameColumn(name="m", kind=ValueKind.DECIMAL, values=pa.chunked_array([pa.array(values)])),))
+    frame = Frame(columns=(FrameColumn(name="m", kind=K.DECIMAL, values=pa.chunked_array([pa.array(values)])),))
     assert QueryResult(row_set=ResultRows(frame)).pandas()["m"].tolist() == [float(value) for value in values]
 
 
@@ -167,23 +170,23 @@ def test_rows_are_tuples_of_exact_values() -> None:
     ]
 
 
-EVERY_KIND: dict[ValueKind, list[Any]] = {
-    ValueKind.INTEGER: [1, None],
-    ValueKind.FLOAT: [0.5, None],
-    ValueKind.DECIMAL: [Decimal("1.5"), None],
-    ValueKind.TEXT: ["é", None],
-    ValueKind.BOOLEAN: [True, None],
-    ValueKind.DATE: [date(2024, 2, 29), None],
-    ValueKind.TIMESTAMP: [datetime(2024, 1, 1, 1, 2, 3, 4), None],
-    ValueKind.TIMESTAMPTZ: [datetime(2024, 1, 1, tzinfo=UTC), None],
-    ValueKind.TIME: [time(1, 2, 3), None],
-    ValueKind.BYTES: [b"\x00", None],
-    ValueKind.NUMBERS: [[1, 2.5], None],
+EVERY_KIND: dict[K, list[Any]] = {
+    K.INTEGER: [1, None],
+    K.FLOAT: [0.5, None],
+    K.DECIMAL: [Decimal("1.5"), None],
+    K.TEXT: ["é", None],
+    K.BOOLEAN: [True, None],
+    K.DATE: [date(2024, 2, 29), None],
+    K.TIMESTAMP: [datetime(2024, 1, 1, 1, 2, 3, 4), None],
+    K.TIMESTAMPTZ: [datetime(2024, 1, 1, tzinfo=UTC), None],
+    K.TIME: [time(1, 2, 3), None],
+    K.BYTES: [b"\x00", None],
+    K.NUMBERS: [[1, 2.5], None],
 }
 
 
 @for_each("kind", EVERY_KIND)
-def test_an_arrow_table_has_the_values_of_the_frame_and_its_type_also_without_any(kind: ValueKind) -> None:
+def test_an_arrow_table_has_the_values_of_the_frame_and_its_type_also_without_any(kind: K) -> None:
     values = EVERY_KIND[kind]
     table = QueryResult(row_set=ResultRows(frame_of({"a": values}, a=kind))).arrow()
     assert table.column("a").to_pylist() == values
@@ -227,6 +230,52 @@ def test_files_are_written_where_a_path_is_given(tmp_path: Path) -> None:
     assert (tmp_path / "first.csv").read_bytes() == answer.to_csv()
     assert (tmp_path / "second.csv").read_bytes() == answer.to_csv(query=1)
     assert CalamineWorkbook.from_path(tmp_path / "both.xlsx").sheet_names == ["Sheet1", "Sheet2"]
+
+
+def large_answer(rows: int = 120_000) -> ChartData:
+    columns = {"n": (K.INTEGER, pa.array(range(rows))), "t": (K.TEXT, pa.array([f'"{n}' for n in range(rows)]))}
+    frame = Frame(
+        columns=tuple(
+            FrameColumn(name=name, kind=kind, values=pa.chunked_array([values]))
+            for name, (kind, values) in columns.items()
+        )
+    )
+    return answer_of(QueryResult(row_set=ResultRows(frame)), failed_result(QueryError("no")), result_of({"a": [7]}))
+
+
+def test_an_answer_is_written_part_by_part_as_it_is_at_once(tmp_path: Path) -> None:
+    answer, opened = large_answer(), [BytesIO(), BytesIO()]
+    answer.write_json(tmp_path / "answer.json")
+    answer.write_csv(str(tmp_path / "answer.csv"))
+    answer.write_json(opened[0])
+    answer.write_csv(opened[1], query=2)
+    assert (tmp_path / "answer.json").read_bytes() == opened[0].getvalue() == answer.to_json()
+    assert (tmp_path / "answer.csv").read_bytes() == answer.to_csv()
+    assert opened[1].getvalue() == answer.to_csv(query=2)
+    assert [type(part) for part in (*answer.iter_json(), *answer.iter_csv())].count(bytes) > 10
+
+
+def test_a_kept_answer_comes_in_parts_too() -> None:
+    answer = large_answer()
+    answer[0].row_set.remember_json(memoryview(orjson.dumps(answer[0].data)))
+    parts = list(answer.iter_json())
+    assert b"".join(parts) == answer.to_json()
+    assert max(map(len, parts)) <= 4 * 1024 * 1024
+
+
+def test_what_cannot_be_written_is_told_before_anything_is(tmp_path: Path) -> None:
+    answer = large_answer(10)
+    for write in (answer.write_json, answer.write_csv):
+        with pytest.raises(FileWriteError, match="no folder"):
+            write(tmp_path / "missing" / "a.file")
+        with pytest.raises(FileWriteError, match="not 7"):
+            write(7)
+    for road in (answer.iter_csv, partial(answer.write_csv, tmp_path / "b.csv")):
+        with pytest.raises(QueryError, match=r"^no$"):
+            road(query=1)
+        with pytest.raises(QueryError, match="there is no query 3"):
+            road(query=3)
+    assert list(tmp_path.iterdir()) == []
 
 
 READINGS: list[Callable[[QueryResult], Any]] = [

@@ -6,6 +6,7 @@ import csv
 import io
 import sys
 import unicodedata
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -18,8 +19,13 @@ from tests.support.cases import for_each
 from tests.support.formulas import HARMLESS, HOSTILE
 from tests.support.frames import frame_of
 
+from analytics_core._engine.frames.frame import Frame
 from analytics_core._engine.frames.values import json_value, text_value
-from analytics_core._engine.results.spreadsheets import BYTE_ORDER_MARK, begins_like_formula, csv_bytes, neutral_text
+from analytics_core._engine.results.spreadsheets import BYTE_ORDER_MARK, begins_like_formula, csv_chunks, neutral_text
+
+
+def csv_bytes(frame: Frame, *, headers: Mapping[str, str] | None = None) -> bytes:
+    return b"".join(csv_chunks(frame, headers=headers or {}))
 
 
 def lines(frame: Any, **options: Any) -> list[list[str]]:

@@ -138,7 +138,7 @@ class Settings:
         migrate_on_open: whether a core that opens a store brings its tables up to date; if not, it uses them as they
             are until `python -m analytics_core migrate` is called. A new store is made at once.
         cache_timeout_s: seconds a result is kept when nobody says otherwise; 0: for ever, -1: not at all.
-        cache_max_bytes: size of the built-in memory cache.
+        cache_max_bytes: size of the built-in memory cache; answers of more than a quarter of it are not kept.
         relative_start: what an open start of a relative range runs from.
         relative_end: what an open end of a relative range runs to.
         date_range_offsets: whether `time_offsets` may hold date ranges.

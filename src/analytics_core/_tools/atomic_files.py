@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,15 +35,18 @@ def write_atomically(path: str | os.PathLike[str], content: bytes, *, mode: int 
         raise
 
 
-def write_requested(path: str | os.PathLike[str], content: bytes) -> Path:
+def write_requested(path: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> Path:
     """Write a file that a caller named, with the rights of all files that they make, and return its path.
+
+    `content` may come in parts, which are written as they come.
 
     Raises:
         FileWriteError: it cannot be written; the message says why and what would work.
     """
     file = requested_path(path)
     try:
-        file.write_bytes(content)
+        with file.open("wb") as opened:
+            opened.writelines([content] if isinstance(content, bytes) else content)
     except (OSError, ValueError) as error:
         raise FileWriteError(f"{short_repr(str(file))} cannot be written: {_reason(file, error)}") from error
     return file

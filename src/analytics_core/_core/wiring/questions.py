@@ -67,7 +67,7 @@ def build_questions(
         statements=statements,
         gate=gate,
         ready=ready,
-        results=StoredResults(parts.cache, parts.clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
+        results=StoredResults(parts.cache, parts.clock, secret=settings.key, most_bytes=settings.cache_max_bytes // 4),
         processes=_process_runs(parts),
         settings=settings,
         annotator=_annotator(parts, chart_contexts),

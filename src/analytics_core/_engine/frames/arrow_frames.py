@@ -32,6 +32,12 @@ def is_arrow(values: Any) -> bool:
     return type(values).__module__.partition(".")[0] == "pyarrow"
 
 
+def arrow_bytes(frame: Frame) -> int:
+    """Return the bytes that the columns take which lie in Arrow."""
+    stored: list[Any] = [column.values for column in frame.columns if is_arrow(column.values)]
+    return sum(values.nbytes for values in stored)
+
+
 def arrow_part(values: Any, start: int, rows: int) -> Any:
     """Return `rows` values from `start` on as one pyarrow Array, without copying where they lie in one chunk."""
     part = values.slice(start, rows)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, NoReturn, SupportsIndex, cast, overload
 
 from analytics_core._engine.engines.types import ValueKind
 from analytics_core._engine.frames.arrow_frames import to_arrow
 from analytics_core._engine.frames.frame import Frame, FrameColumn
 from analytics_core._engine.results.display import answer_blocks, result_blocks
 from analytics_core._engine.results.rows import AnnotationData, Chunk, PlainRows, ResultRows
-from analytics_core._engine.results.spreadsheets import Sheet, csv_bytes, xlsx_bytes
+from analytics_core._engine.results.spreadsheets import Sheet, csv_chunks, xlsx_bytes
 from analytics_core._tools.atomic_files import write_requested
 from analytics_core._tools.display.blocks import Blocks
 from analytics_core._tools.display.bundles import Bundle, bundle_of, mime_bundle, own_mime_bundle
@@ -332,6 +332,24 @@ class ChartData:
         """Return `to_payload()` as JSON in UTF-8."""
         return b"".join(self._json_chunks())
 
+    def iter_json(self) -> Iterator[bytes]:
+        """Yield the bytes of `to_json()` in parts of some megabytes, for a web framework's stream.
+
+        Rows are written when their part is asked for: the text of a large answer never lies in memory at once.
+        """
+        return map(bytes, self._json_chunks())
+
+    def write_json(self, file: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write `to_json()` to a file, part by part.
+
+        Args:
+            file: a path, where what is there is replaced, or a file that is open for bytes, which stays open.
+
+        Raises:
+            FileWriteError: there is no such path to write to. What an open file raises is its own.
+        """
+        _write_parts(file, self.iter_json())
+
     def _json_chunks(self) -> Iterator[Chunk]:
         yield b'{"result":['
         for position, result in enumerate(self.results):
@@ -356,8 +374,37 @@ class ChartData:
             QueryError: there is no such query, or it asked for no rows.
             FileWriteError: the file cannot be written.
         """
+        if path is None:
+            return b"".join(self.iter_csv(query=query))
+        self.write_csv(path, query=query)
+        return None
+
+    def iter_csv(self, *, query: int = 0) -> Iterator[bytes]:
+        """Yield the bytes of `to_csv()` in parts of some megabytes, for a web framework's stream.
+
+        Args:
+            query: which query of the context, counted from 0.
+
+        Raises:
+            AnalyticsError: the query failed; it is its own error.
+            QueryError: there is no such query, or it asked for no rows.
+        """
         result = self._result(query)
-        return _written(csv_bytes(result.frame, headers=result.verbose_names), path)
+        return csv_chunks(result.frame, headers=result.verbose_names)
+
+    def write_csv(self, file: str | os.PathLike[str] | BinaryIO, *, query: int = 0) -> None:
+        """Write `to_csv()` to a file, part by part.
+
+        Args:
+            file: a path, where what is there is replaced, or a file that is open for bytes, which stays open.
+            query: which query of the context, counted from 0.
+
+        Raises:
+            AnalyticsError: the query failed; it is its own error.
+            QueryError: there is no such query, or it asked for no rows.
+            FileWriteError: there is no such path to write to. What an open file raises is its own.
+        """
+        _write_parts(file, self.iter_csv(query=query))
 
     @overload
     def to_xlsx(self, path: None = None) -> bytes: ...
@@ -408,6 +455,14 @@ class ChartData:
             **bundle_of(answer_blocks(self.results)),
             **({} if self.extra_bundle is None else self.extra_bundle(self)),
         }
+
+
+def _write_parts(file: str | os.PathLike[str] | BinaryIO, parts: Iterator[bytes]) -> None:
+    write = getattr(file, "writelines", None)
+    if write is None:
+        write_requested(cast("str", file), parts)
+    else:
+        write(parts)
 
 
 def _written(content: bytes, path: str | os.PathLike[str] | None) -> bytes | None:

@@ -27,7 +27,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from analytics_core._engine.engines.types import ValueKind
-from analytics_core._engine.frames.arrow_frames import frame_from_bytes, frame_to_bytes
+from analytics_core._engine.frames.arrow_frames import arrow_bytes, frame_from_bytes, frame_to_bytes
 from analytics_core._engine.frames.frame import Frame, FrameColumn
 from analytics_core._engine.frames.values import clean_text, value_types
 from analytics_core._engine.results.answer import EMPTY_FRAME, ChartData, LimitEntry, QueryResult
@@ -81,7 +81,7 @@ def encode_answer(answer: ChartData, *, key: str, seal: EntrySeal, most_bytes: i
     facts = _facts_bytes(answer, known)
     row_sets = [result.row_set for result in answer.results]
     frames = _frames_bytes(row_sets, most)
-    texts = [list(rows.json_chunks()) for rows in row_sets]
+    texts = _json_texts(row_sets, most - sum(map(len, frames)))
     rows = [part for frame, text in zip(frames, texts, strict=True) for part in (len(frame), sum(map(len, text)))]
     lengths = (len(facts), *rows)
     head = b"".join(map(_NUMBER.pack, (len(lengths), *lengths)))
@@ -195,10 +195,30 @@ def _frames_bytes(results: Iterable[ResultRows | PlainRows], most_bytes: int) ->
     """Return the frames as bytes, of which none is made that would come after too many of them."""
     made: list[Chunk] = []
     for rows in results:
+        if _least_bytes(rows.frame) > most_bytes:
+            raise _too_large(most_bytes)
         made.append(_frame_bytes(rows))
         if sum(map(len, made)) > most_bytes:
             raise _too_large(most_bytes)
     return made
+
+
+def _least_bytes(frame: Frame) -> int:
+    """Return what a frame and the text of its rows take at least: names, quotes, colons, commas, a digit a value."""
+    return arrow_bytes(frame) + len(frame) * sum(len(name) + 5 for name in frame.names)
+
+
+def _json_texts(results: Iterable[ResultRows | PlainRows], most_bytes: int) -> list[list[Chunk]]:
+    """Return the JSON text of each result in parts, of which no more are made once there are too many bytes."""
+    texts, size = [], 0
+    for rows in results:
+        texts.append(list[Chunk]())
+        for part in rows.json_chunks():
+            texts[-1].append(part)
+            size += len(part)
+            if size > most_bytes:
+                raise _too_large(most_bytes)
+    return texts
 
 
 def _too_large(most_bytes: int) -> ResultTooLargeError:

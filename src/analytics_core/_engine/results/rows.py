@@ -60,7 +60,8 @@ class ResultRows:
     def json_chunks(self) -> Iterator[Chunk]:
         """Yield the JSON text of `data` in parts."""
         if self._encoded is not None:
-            yield self._encoded
+            for start in range(0, len(self._encoded), _CHUNK_BYTES):
+                yield self._encoded[start : start + _CHUNK_BYTES]
         else:
             yield from record_chunks(self.frame)
 
@@ -104,6 +105,7 @@ SMALL_ROWS: Final = 1_000
 SMALL_ARROW_ROWS: Final = 50
 """Arrow columns of up to this many rows are written through dicts: faster there."""
 
+_CHUNK_BYTES: Final = 4 * 1024 * 1024
 SLICE_ROWS: Final = 50_000
 """Rows that are written at a time; it bounds the memory beside the answer itself."""
 

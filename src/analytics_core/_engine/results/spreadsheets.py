@@ -34,18 +34,13 @@ _NUMBERS: Final = frozenset({int, float, bool})
 _SLICE_ROWS: Final = 50_000
 
 
-def csv_bytes(frame: Frame, *, headers: Mapping[str, str] | None = None) -> bytes:
-    """Return the frame as CSV.
+def csv_chunks(frame: Frame, *, headers: Mapping[str, str]) -> Iterator[bytes]:
+    """Yield the frame as CSV in parts of some ten thousand rows.
 
     Args:
         frame: the rows.
-        headers: what to write instead of a column's name (verbose names); None or missing: the name.
+        headers: what to write instead of a column's name (verbose names); missing: the name.
     """
-    return b"".join(csv_chunks(frame, headers=headers or {}))
-
-
-def csv_chunks(frame: Frame, *, headers: Mapping[str, str]) -> Iterator[bytes]:
-    """Yield the CSV in parts of some ten thousand rows."""
     names = [_text_field(headers.get(name) or name) for name in frame.names]
     yield BYTE_ORDER_MARK + (",".join(names) + "\n").encode()
     for start in range(0, len(frame), _SLICE_ROWS):
